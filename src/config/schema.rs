@@ -115,33 +115,25 @@ pub(super) type Path = Vec<String>;
 
 /// Returns the key that a path stands for if the path is an alias.
 pub(super) fn meant(path: &[String]) -> Option<Path> {
-    ALIASES.iter().chain([&GATES]).find_map(|(alias, key)| {
-        let alias: Vec<&str> = alias.split('.').collect();
-        let fits = alias.len() == path.len()
-            && path.iter().zip(&alias).all(|(part, want)| part == want || *want == "*");
-        let star = path.iter().zip(&alias).find(|(_, want)| **want == "*").map(|(part, _)| part);
-        let part = |part: &str| match (part, star) {
-            ("*", Some(name)) => name.clone(),
-            _ => part.to_owned(),
-        };
-        fits.then(|| key.split('.').map(part).collect())
-    })
+    ALIASES.iter().chain([&GATES]).find_map(|(alias, key)| renamed(path, alias, key))
 }
 
 /// Returns the aliases of a key.
 pub(super) fn other_names(path: &[String]) -> Vec<Path> {
-    let other = |(alias, key): &(&str, &str)| {
-        let key: Vec<&str> = key.split('.').collect();
-        let fits = key.len() == path.len()
-            && path.iter().zip(&key).all(|(part, want)| part == want || *want == "*");
-        let star = path.iter().zip(&key).find(|(_, want)| **want == "*").map(|(part, _)| part);
-        let part = |part: &str| match (part, star) {
-            ("*", Some(name)) => name.clone(),
-            _ => part.to_owned(),
-        };
-        fits.then(|| alias.split('.').map(part).collect())
+    ALIASES.iter().chain([&GATES]).filter_map(|(alias, key)| renamed(path, key, alias)).collect()
+}
+
+/// Returns the path that has the form `to` if this one has the form `from`.
+fn renamed(path: &[String], from: &str, to: &str) -> Option<Path> {
+    let from: Vec<&str> = from.split('.').collect();
+    let fits = from.len() == path.len()
+        && path.iter().zip(&from).all(|(part, want)| part == want || *want == "*");
+    let star = path.iter().zip(&from).find(|(_, want)| **want == "*").map(|(part, _)| part);
+    let part = |part: &str| match (part, star) {
+        ("*", Some(name)) => name.clone(),
+        _ => part.to_owned(),
     };
-    ALIASES.iter().chain([&GATES]).filter_map(other).collect()
+    fits.then(|| to.split('.').map(part).collect())
 }
 
 /// Formats a path for messages. A name that is more than a word is quoted, with control characters

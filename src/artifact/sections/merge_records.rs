@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::align::{Step, steps};
 use super::json::{fields, record_of};
 use super::{Record, Records};
-use crate::artifact::{FeatureStatus, TaskStatus};
+use crate::artifact::TaskStatus;
 
 /// Lists of ids and paths, whose order does not matter.
 const SETS: [&str; 4] = ["requirement_ids", "related_features", "dependencies", "files_to_create"];
@@ -123,41 +123,25 @@ fn items(old: &[Value], ours: &[Value], theirs: &[Value]) -> Option<Vec<Value>> 
 
 /// Returns the records with the more advanced status of two versions and the unknown fields of
 /// both.
-pub fn further_status(mut records: Records, other: &Records) -> Records {
-    for feature in &mut records.features {
-        let theirs = other.features.iter().find(|one| one.id == feature.id);
-        feature.status =
-            feature.status.max(theirs.map_or(FeatureStatus::Planned, |one| one.status));
-        if let Some(theirs) = theirs {
-            add_missing(&mut feature.extra, &theirs.extra);
+pub fn further_status(records: Records, other: &Records) -> Records {
+    let further = |mut record: Record| {
+        let Some(mut theirs) = other.get(record.id()) else { return record };
+        match (&mut record, &theirs) {
+            (Record::Feature(one), Record::Feature(other)) => {
+                one.status = one.status.max(other.status);
+            }
+            (Record::Task(one), Record::Task(other)) if rank(other.status) > rank(one.status) => {
+                one.status = other.status;
+            }
+            _ => {}
         }
-    }
-    for task in &mut records.tasks {
-        let Some(theirs) = other.tasks.iter().find(|one| one.id == task.id) else { continue };
-        if rank(theirs.status) > rank(task.status) {
-            task.status = theirs.status;
+        let fields = record.extra_mut();
+        for (name, value) in std::mem::take(theirs.extra_mut()) {
+            fields.entry(name).or_insert(value);
         }
-        add_missing(&mut task.extra, &theirs.extra);
-    }
-    for requirement in &mut records.requirements {
-        if let Some(theirs) = other.requirements.iter().find(|one| one.id == requirement.id) {
-            add_missing(&mut requirement.extra, &theirs.extra);
-        }
-    }
-    for component in &mut records.components {
-        if let Some(theirs) = other.components.iter().find(|one| one.id == component.id) {
-            add_missing(&mut component.extra, &theirs.extra);
-        }
-    }
-    records
-}
-
-fn add_missing(fields: &mut Map<String, Value>, other: &Map<String, Value>) {
-    for (name, value) in other {
-        if !fields.contains_key(name) {
-            fields.insert(name.clone(), value.clone());
-        }
-    }
+        record
+    };
+    records.iter().map(further).collect()
 }
 
 const fn rank(status: TaskStatus) -> u8 {
