@@ -147,21 +147,9 @@ impl History for KnownRecords {
     }
 }
 
-/// The artifacts of a session at its newest completed stage, or at its start: JSON and documents
-/// have the same records there.
-///
-/// # Errors
-/// Git fails.
-pub fn completed_files(git: &Git, session: &Session) -> anyhow::Result<CommittedFiles> {
-    let completed = |entry: &&Entry| matches!(entry.kind, Kind::Stage(_) | Kind::Start);
-    let newest = session.history.iter().rev().find(completed);
-    let commit = newest.map_or(&session.tip, |entry| &entry.commit);
-    Ok(CommittedFiles::new(git, &session.name, commit))
-}
-
 /// The artifacts of a session as last recorded with documents that agree with their JSON: in a
-/// draft of the stage in progress, else at the newest completed stage. Newer drafts and a person's
-/// own commits may contain later edits.
+/// draft of the stage in progress, else at the newest completed stage or at the start. Newer drafts
+/// and a person's own commits may contain later edits.
 ///
 /// # Errors
 /// Git fails.
@@ -172,7 +160,10 @@ pub fn recorded_files(git: &Git, session: &Session) -> anyhow::Result<CommittedF
             return Ok(files);
         }
     }
-    completed_files(git, session)
+    let completed = |entry: &&Entry| matches!(entry.kind, Kind::Stage(_) | Kind::Start);
+    let newest = session.history.iter().rev().find(completed);
+    let commit = newest.map_or(&session.tip, |entry| &entry.commit);
+    Ok(CommittedFiles::new(git, &session.name, commit))
 }
 
 /// The commits of the stage in progress, newest first: saved drafts, and the commits since the last

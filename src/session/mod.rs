@@ -64,7 +64,7 @@ pub use knowledge::{
     undecided_knowledge,
 };
 pub use known_heads::wrong_head;
-pub use known_records::{CommittedFiles, KnownRecords, completed_files, recorded_files};
+pub use known_records::{CommittedFiles, KnownRecords, recorded_files};
 pub use leftover::{Guard, Leftover, NEWEST, Retention, Selection, leftovers, retentions};
 pub use live::{Doing, LiveRun, Position, RunNotes, live_run};
 pub use lock::{Holder, RunLock};
