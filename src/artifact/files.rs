@@ -1,6 +1,7 @@
 //! Names of artifacts, the [`Files`] trait that reads and writes them, and the typed [`Store`].
 
 use anyhow::Context as _;
+use console::measure_text_width;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -113,9 +114,40 @@ pub trait Files {
 
 /// Formats JSON as git-cowork writes it: indented, in field order, with a final newline.
 pub fn render_json<T: Serialize>(value: &T) -> anyhow::Result<String> {
-    let mut text = serde_json::to_string_pretty(value).context("writing JSON")?;
-    text.push('\n');
-    Ok(text)
+    Ok(with_short_lists(&serde_json::to_string_pretty(value).context("writing JSON")?))
+}
+
+/// Columns that prettier fills.
+const COLUMNS: usize = 80;
+
+/// Pretty JSON with a list of plain values on one line where it fits, as prettier writes it: its
+/// hook would change every file otherwise.
+fn with_short_lists(pretty: &str) -> String {
+    let lines: Vec<&str> = pretty.lines().collect();
+    let mut out = String::with_capacity(pretty.len());
+    let mut next = 0;
+    while let Some(line) = lines.get(next) {
+        let list = line.ends_with('[').then(|| &lines[next + 1..]);
+        let is_plain = |item: &&str| !item.trim_end_matches(',').ends_with(['{', '[', ']', '}']);
+        let end = list.and_then(|rest| rest.iter().position(|item| !is_plain(item)));
+        let items = list.zip(end).filter(|(rest, end)| rest[*end].trim_start().starts_with(']'));
+        let folded = items.map(|(rest, end)| {
+            let items: Vec<&str> = rest[..end].iter().map(|item| item.trim_start()).collect();
+            format!("{line}{}{}", items.join(" "), rest[end].trim_start())
+        });
+        match folded.filter(|folded| measure_text_width(folded) <= COLUMNS) {
+            Some(folded) => {
+                out.push_str(&folded);
+                next += end.unwrap_or_default() + 2;
+            }
+            None => {
+                out.push_str(line);
+                next += 1;
+            }
+        }
+        out.push('\n');
+    }
+    out
 }
 
 /// Maximum size of a record file in bytes; even in the longest sessions, such a file has only a few

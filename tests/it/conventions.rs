@@ -72,6 +72,17 @@ fn init_writes_the_template_of_the_projects_convention() {
     assert!(listed.stdout.contains("ci({stage}): {summary_lower}"), "{}", listed.stdout);
 }
 
+/// Prettier keeps JSON whose lists of plain values are on one line if they fit in 80 columns.
+#[test]
+fn json_is_written_as_prettier_writes_it() {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    let text = sandbox.read(".cowork/sessions/todo/requirements.json");
+    assert!(text.contains("\"acceptance_criteria\": [\"Add a todo works\"]"), "{text}");
+    let short = |line: &&str| line.ends_with('[') && !line.contains("requirements");
+    assert_eq!(text.lines().find(short), None);
+}
+
 #[test]
 fn stages_have_labels_that_no_release_tool_reads() {
     let sandbox = Sandbox::new();
