@@ -8,8 +8,10 @@ use anyhow::{Context as _, Result};
 
 use super::output::lossy;
 use super::{Git, Oid, Reader, TreeChangeKind, TreeEntry};
-use crate::git::lookup;
+use crate::error::Error;
+use crate::git::{lookup, settings};
 use crate::present::present;
+use crate::shell_quote::quoted;
 
 /// Number of lines blamed before and after the requested ones. Git follows moved lines only if they
 /// have at least 40 letters and digits in total: a short line blamed alone gets the commit that
@@ -72,6 +74,15 @@ pub fn blame(
     lines: Option<(usize, usize)>,
     meanwhile: &dyn Fn(),
 ) -> Result<Vec<Blamed>> {
+    // Git keeps this list sorted, so that an empty name on the command line does not end it.
+    if let Some(file) = missing_ignored_revisions(git)? {
+        let what =
+            format!("git blame fails: blame.ignoreRevsFile names {file}, which is not there");
+        return Err(Error::repository(what)
+            .hint(format!("make it: touch {}", quoted(&file)))
+            .hint("or take the setting back: git config --unset blame.ignoreRevsFile")
+            .into());
+    }
     let asked = |lines: Option<(usize, usize)>| {
         let mut blame = git.read(["blame", "--porcelain", "-w", "-C"]).meanwhile(meanwhile);
         if let Some((first, last)) = lines {
@@ -88,6 +99,17 @@ pub fn blame(
         asked(Some(around))?.into_iter().filter_map(|one| one.within(first, last)).collect();
     // If the file has no such lines, git reports the error.
     if found.is_empty() { asked(lines) } else { Ok(found) }
+}
+
+/// The file of commits to ignore that the configuration names and that is not there; `git blame`
+/// would fail.
+///
+/// # Errors
+/// The configuration cannot be read.
+pub fn missing_ignored_revisions(git: &Git) -> Result<Option<String>> {
+    let file = settings::get(git, "blame.ignoreRevsFile")?;
+    let is_there = |file: &str| file.starts_with('~') || git.top.join(file).exists();
+    Ok(file.filter(|file| !file.is_empty() && !is_there(file)))
 }
 
 /// What [`blame`] finds at a commit for those of these files that one commit added as they are, with

@@ -276,24 +276,25 @@ pub fn base(git: &Git, a: &Oid, b: &Oid) -> Result<Option<Oid>> {
     }
 }
 
-/// The tree of `commit` with the directory `dir` from `other`, or without it if `other` does not
-/// have it. Everything else keeps its content, mode and name.
+/// The tree of `commit` with these files and directories from `other`, or without those that `other`
+/// does not have. Everything else keeps its content, mode and name.
 ///
 /// # Errors
 /// Git fails, or one of the commits is missing.
-pub fn tree_with_dir_of(git: &Git, commit: &Oid, dir: &str, other: &Oid) -> Result<Oid> {
+pub fn tree_with_paths_of(git: &Git, commit: &Oid, paths: &[&str], other: &Oid) -> Result<Oid> {
     let scratch = tempfile::tempdir().context("creating a temporary directory")?;
     let index = scratch.path().join("index");
     let read = git.in_index(&index, ["read-tree", "--no-sparse-checkout"]);
     read.arg(commit.as_str()).checked()?;
-    let list = git.in_index(&index, ["ls-files", "-z", "--cached", "--full-name", "--", dir]);
+    let list =
+        git.in_index(&index, ["ls-files", "-z", "--cached", "--full-name", "--"]).args(paths);
     let gone: Vec<String> = nul_texts(&list.checked()?.stdout).collect();
     let remove = git.in_index(&index, ["update-index", "--force-remove", "-z", "--stdin"]);
     remove.stdin_nul(&gone).checked()?;
-    if refs::verified(git, &format!("{other}:{dir}"))?.is_some() {
-        let read = git.in_index(&index, ["read-tree", &format!("--prefix={dir}/")]);
-        read.arg(format!("{other}:{dir}")).checked()?;
-    }
+    let list = git.read(["ls-tree", "-r", "-z", "--full-tree", other.as_str(), "--"]).args(paths);
+    let theirs: Vec<String> = nul_texts(&list.checked()?.stdout).collect();
+    let put = git.in_index(&index, ["update-index", "-z", "--index-info"]);
+    put.stdin_nul(&theirs).checked()?;
     git.in_index(&index, ["write-tree"]).oid()
 }
 
@@ -450,12 +451,12 @@ mod tests {
     fn a_directory_is_taken_out_of_a_tree_and_nothing_else() {
         let (repo, main, side) = forked("x");
         let git = repo.git();
-        let tree = tree_with_dir_of(&git, &side, "notes/s", &main).unwrap();
+        let tree = tree_with_paths_of(&git, &side, &["notes/s"], &main).unwrap();
         let list = |rev: &str| repo.run(&["ls-tree", "-r", "-z", rev]).replace('\0', "\n");
         let without: Vec<String> =
             list(side.as_str()).lines().filter(|l| !l.contains("a b")).map(str::to_owned).collect();
         assert_eq!(list(tree.as_str()).trim_end(), without.join("\n"));
-        let back = tree_with_dir_of(&git, &tree, "notes/s", &side).unwrap();
+        let back = tree_with_paths_of(&git, &tree, &["notes/s"], &side).unwrap();
         assert_eq!(Some(back), snapshot::tree_of(&git, side.as_str()).unwrap());
     }
 

@@ -7,12 +7,16 @@
 use serde::{Deserialize, Serialize};
 
 use super::commit::{CONVENTIONAL, is_message_hook};
+use super::knowledge::ATTRIBUTES;
 use super::{Recorder, archive, point, unmerged};
 use crate::error::Error;
 use crate::git::{
     self, CommitOutcome, Git, Head, MergeOutcome, MergedTree, Oid, RefName, RefTransaction,
 };
 use crate::session::{Merged, RefNames, SESSIONS, Session, SessionName, Trailers, key};
+
+/// What a delivery without artifacts leaves as it is: the attributes are about sessions, too.
+const ARTIFACTS: [&str; 2] = [SESSIONS, ATTRIBUTES];
 
 /// Name of the record in the state directory of a merge in progress.
 const MERGING: &str = "merging.json";
@@ -211,7 +215,7 @@ pub fn code_branch(
     let shared = git::merge::base(recorder.git, &session.tip, base)?.ok_or_else(|| {
         Error::repository(format!("'{}' and its base have no history in common", session.name))
     })?;
-    let tree = git::merge::tree_with_dir_of(recorder.git, &session.tip, SESSIONS, &shared)?;
+    let tree = git::merge::tree_with_paths_of(recorder.git, &session.tip, &ARTIFACTS, &shared)?;
     for old in made_before {
         let same = git::snapshot::tree_of(recorder.git, old.as_str())?.as_ref() == Some(&tree)
             && recorder.git.resolve(&format!("{old}^1"))?.as_ref() == Some(&shared)
@@ -294,7 +298,7 @@ fn code_on(
 ) -> anyhow::Result<MergedTree> {
     let made =
         |tree: &Oid, parents: &[Oid]| git::made::commit_tree(git, tree, parents, "on the way\n");
-    let code = git::merge::tree_with_dir_of(git, &session.tip, SESSIONS, onto)?;
+    let code = git::merge::tree_with_paths_of(git, &session.tip, &ARTIFACTS, onto)?;
     let Some(merged) = earlier.and_then(|earlier| earlier.tip.as_ref()) else {
         return git::merge::merged_tree(
             git,
@@ -304,7 +308,7 @@ fn code_on(
     };
     // History does not show that the branch contains the session up to `merged`, so use the
     // state at `merged` as the merge base.
-    let since = git::merge::tree_with_dir_of(git, merged, SESSIONS, onto)?;
+    let since = git::merge::tree_with_paths_of(git, merged, &ARTIFACTS, onto)?;
     let since = made(&since, &[])?;
     let ours = git::snapshot::tree_of(git, onto.as_str())?.unwrap_or_else(|| onto.clone());
     let ours = made(&ours, std::slice::from_ref(&since))?;

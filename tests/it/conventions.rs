@@ -84,6 +84,24 @@ fn json_is_written_as_prettier_writes_it() {
 }
 
 #[test]
+fn a_setting_that_stops_git_is_told_and_not_met_halfway() {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&[]).exits(0);
+    sandbox.git(&["config", "blame.ignoreRevsFile", ".git-blame-ignore-revs"]);
+    sandbox.cowork(&["why", "lib/add.sh"]).exits(5).says("touch .git-blame-ignore-revs");
+    sandbox.git(&["config", "--unset", "blame.ignoreRevsFile"]);
+    sandbox.git(&["config", "merge.verifySignatures", "true"]);
+    let before = sandbox.all_refs();
+    for args in [&["merge", "todo", "--dry-run"][..], &["merge", "todo"]] {
+        sandbox.cowork(args).exits(5).says("git -c merge.verifySignatures=false cowork merge todo");
+    }
+    assert_eq!(sandbox.all_refs(), before);
+    sandbox.cowork(&["merge", "todo", "--without-artifacts"]).exits(0);
+    let files = sandbox.git(&["ls-tree", "-r", "--name-only", "main"]);
+    assert!(!files.contains(".cowork"), "{files}");
+}
+
+#[test]
 fn stages_have_labels_that_no_release_tool_reads() {
     let sandbox = Sandbox::new();
     let version = "[build-system]\nrequires = [\"setuptools-scm\"]\n";

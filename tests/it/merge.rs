@@ -27,10 +27,10 @@ fn all(sandbox: &Sandbox) -> String {
     format!("{}\n{status}\n{}", here(sandbox), sandbox.all_refs())
 }
 
-/// A tree's entries outside the session's folder.
+/// A tree's entries outside of `.cowork`.
 fn code(sandbox: &Sandbox, commit: &str) -> Vec<String> {
     let tree = sandbox.tree(commit);
-    tree.lines().filter(|line| !line.contains(DIR)).map(str::to_owned).collect()
+    tree.lines().filter(|line| !line.contains(".cowork/")).map(str::to_owned).collect()
 }
 
 #[test]

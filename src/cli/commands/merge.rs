@@ -83,6 +83,9 @@ pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
     require_room(git, &branch, &onto, &session, &name)?;
     let project = &context.config()?.project;
     let delivery = Delivery::of(git, &session, project, &context.secrets()?)?;
+    if !args.without_artifacts {
+        require_signature(git, &session, &refs.short_branch(&name))?;
+    }
     if args.dry_run {
         say_what_would_be(context, git, &session, (&branch, &onto), args.without_artifacts)?;
         context.print(&delivery.message())?;
@@ -129,6 +132,24 @@ pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
             Err(error)
         }
     }
+}
+
+/// Checks what `git merge` would refuse if `merge.verifySignatures` is on.
+fn require_signature(git: &Git, session: &Session, short: &str) -> anyhow::Result<()> {
+    if !git::state::config_bool(git, "merge.verifySignatures")?
+        || git::state::is_signed(git, &session.tip)?
+    {
+        return Ok(());
+    }
+    let name = &session.name;
+    Err(Error::repository(format!(
+        "merge.verifySignatures is on, and the newest commit of {short} has no valid signature"
+    ))
+    .hint(format!("sign it: git switch {short} && git commit --amend --no-edit -S"))
+    .hint(format!(
+        "or merge it all the same: git -c merge.verifySignatures=false cowork merge {name}"
+    ))
+    .into())
 }
 
 /// Prints how many files the merge would change, or fails with the conflicts. A merge resolves most

@@ -76,10 +76,7 @@ fn settings(git: &Git) -> anyhow::Result<Vec<Finding>> {
         let text = "core.safecrlf refuses files whose line ends core.autocrlf converts";
         warn("line ends", text.to_owned(), "git config core.safecrlf warn");
     }
-    if let Some(file) = value("blame.ignoreRevsFile")?
-        && !file.is_empty()
-        && !git.top().join(&file).exists()
-    {
+    if let Some(file) = git::blame::missing_ignored_revisions(git)? {
         let text = format!("blame.ignoreRevsFile names {file}, which is not there: blame fails");
         warn("blame", text, "git config --unset blame.ignoreRevsFile");
     }
