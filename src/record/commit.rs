@@ -141,12 +141,14 @@ pub(super) fn with_hooks(
     loop {
         let before = hook_additions::look(recorder, tip, paths)?;
         let outcome = git::commit::only(recorder.git, paths, message, options)?;
+        if matches!(outcome, CommitOutcome::HookRefused { .. }) {
+            // Ctrl-C ends a hook as well: that is not a refusal.
+            interrupt::check()?;
+        }
         let (CommitOutcome::HookRefused { hook, .. }, Some(before)) = (&outcome, &before) else {
             hook_additions::note_taken(recorder, &taken)?;
             return Ok((outcome, before));
         };
-        // Ctrl-C ends a hook as well: that is not a refusal.
-        interrupt::check()?;
         let changed = hook_additions::changed_by(recorder, tip, paths, before)?;
         if changed.is_empty() || rounds == MOST_CHANGES || is_message_hook(hook) {
             return Ok((outcome, None));

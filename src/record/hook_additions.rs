@@ -16,6 +16,9 @@ const DONE: &str = "hooks-did.json";
 /// trailers are written.
 const TO_TELL: &str = "hook-to-tell.json";
 
+/// Files of more bytes are not copied before each commit with a hook.
+const COMPARED: u64 = 10 << 20;
+
 /// Number of paths that an error lists.
 const NAMED: usize = 10;
 
@@ -27,7 +30,10 @@ pub(super) struct Before {
     hook: &'static str,
     uncommitted: BTreeSet<String>,
     staged: BTreeSet<String>,
-    /// The tip with the paths to commit and all that is uncommitted as they are in the working tree.
+    /// Uncommitted files that are not compared, because they are large.
+    large: BTreeSet<String>,
+    /// The tip with the paths to commit and the other uncommitted files as they are in the working
+    /// tree.
     tree: Oid,
 }
 
@@ -46,16 +52,21 @@ pub(super) fn look(
         }
         uncommitted.insert(path);
     }
-    let tree = tree_of(recorder, tip, paths, &uncommitted)?;
-    Ok(Some(Before { hook, uncommitted, staged, tree }))
+    let is_large = |path: &&String| {
+        let file = recorder.git.top().join(path.as_str()).symlink_metadata();
+        file.is_ok_and(|file| file.len() > COMPARED)
+    };
+    let large: BTreeSet<String> = uncommitted.iter().filter(is_large).cloned().collect();
+    let tree = tree_of(recorder, tip, paths, uncommitted.difference(&large))?;
+    Ok(Some(Before { hook, uncommitted, staged, large, tree }))
 }
 
 /// `tip` with these paths as they are in the working tree.
-fn tree_of(
+fn tree_of<'p>(
     recorder: &Recorder<'_>,
     tip: &Oid,
-    paths: &[String],
-    others: &BTreeSet<String>,
+    paths: &'p [String],
+    others: impl Iterator<Item = &'p String>,
 ) -> anyhow::Result<Oid> {
     let all: BTreeSet<&String> = paths.iter().chain(others).collect();
     git::snapshot::tree(recorder.git, tip, &all.into_iter().collect::<Vec<_>>())
@@ -77,7 +88,7 @@ pub(super) fn changed_by(
     let git = recorder.git;
     let mut now: BTreeSet<String> = before.uncommitted.clone();
     now.extend(git.status()?.into_iter().map(|entry| entry.path.trim_end_matches('/').to_owned()));
-    let after = tree_of(recorder, tip, paths, &now)?;
+    let after = tree_of(recorder, tip, paths, now.difference(&before.large))?;
     let changed = git::paths::changed(git, &before.tree, &after)?;
     let (ours, mut others): (Vec<String>, Vec<String>) =
         changed.into_iter().partition(|path| paths.contains(path));
