@@ -127,7 +127,7 @@ impl ProjectTool {
     pub fn excludes_sessions(&self, top: &Path) -> bool {
         let files = self.files.iter().map(|(file, _)| *file).chain([".prettierignore"]);
         let mut texts = files.filter_map(|file| std::fs::read_to_string(top.join(file)).ok());
-        texts.any(|text| text.contains(".cowork") || text.contains(r"\.cowork"))
+        texts.any(|text| text.contains(".cowork"))
     }
 }
 

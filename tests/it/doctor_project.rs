@@ -50,7 +50,7 @@ fn settings_that_would_stop_a_session_later_are_named() {
     let sandbox = well();
     sandbox.git(&["config", "merge.verifySignatures", "true"]);
     names(&sandbox, "warning", "merge.verifySignatures", "commit.gpgSign true");
-    sandbox.git(&["config", "core.autocrlf", "input"]);
+    sandbox.git(&["config", "core.autocrlf", "true"]);
     sandbox.git(&["config", "core.safecrlf", "true"]);
     names(&sandbox, "warning", "core.safecrlf", "core.safecrlf warn");
     sandbox.git(&["config", "blame.ignoreRevsFile", ".revs"]);

@@ -71,10 +71,10 @@ fn settings(git: &Git) -> anyhow::Result<Vec<Finding>> {
         warn("signatures", text.to_owned(), "git config commit.gpgSign true");
     }
     let value = |key| git::settings::get(git, key);
-    let converts = value("core.autocrlf")?.is_some_and(|value| value != "false");
+    let converts = git::state::config_bool(git, "core.autocrlf")?;
     if converts && value("core.safecrlf")?.is_some_and(|value| value == "true") {
         let text = "core.safecrlf refuses files whose line ends core.autocrlf converts";
-        warn("line ends", text.to_owned(), "git config core.safecrlf warn");
+        warn("line-ends", text.to_owned(), "git config core.safecrlf warn");
     }
     if let Some(file) = git::blame::missing_ignored_revisions(git)? {
         let text = format!("blame.ignoreRevsFile names {file}, which is not there: blame fails");
