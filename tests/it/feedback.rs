@@ -34,7 +34,7 @@ fn comments_become_a_task_a_check_and_a_report() {
         sandbox.subjects(&range),
         [
             "coding: review of draft 1: feedback",
-            "coding: TASK-006 review: lib/list.sh prints nothing for an empty list.",
+            "coding: TASK-006 review: lib/list.sh prints nothing for an empty list",
             "coding: 6 of 6 tasks, 5 files",
             "check: 2 features covered, no tests to run",
             "delivery: Add a todo list for the terminal",
@@ -175,7 +175,7 @@ fn going_back_stays_in_the_round_of_the_comments() {
     sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
     assert_eq!(
         sandbox.subjects("HEAD~4..HEAD")[0],
-        "coding: TASK-006 review: lib/list.sh prints nothing for an empty list."
+        "coding: TASK-006 review: lib/list.sh prints nothing for an empty list"
     );
 }
 

@@ -340,7 +340,7 @@ fn without_artifacts_only_the_code_is_pushed_and_later_with_a_lease() {
     let code: Vec<String> = far
         .tree("cowork/todo")
         .lines()
-        .filter(|line| !line.contains(".cowork/sessions/"))
+        .filter(|line| !line.contains(".cowork/"))
         .map(str::to_owned)
         .collect();
     assert_eq!(far.tree(&first).lines().collect::<Vec<_>>(), code);
