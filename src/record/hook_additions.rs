@@ -30,10 +30,10 @@ pub(super) struct Before {
     hook: &'static str,
     uncommitted: BTreeSet<String>,
     staged: BTreeSet<String>,
-    /// Uncommitted files that are not compared, because they are large.
-    large: BTreeSet<String>,
-    /// The tip with the paths to commit and the other uncommitted files as they are in the working
-    /// tree.
+    /// Those of them that git tracks and that are not large: a hook may format them. Of what git does
+    /// not track nothing becomes an object, since it may be a key.
+    compared: BTreeSet<String>,
+    /// The tip with the paths to commit and the compared ones as they are in the working tree.
     tree: Oid,
 }
 
@@ -45,20 +45,20 @@ pub(super) fn look(
 ) -> anyhow::Result<Option<Before>> {
     let Some(hook) = git::hooks::before_commit(recorder.git) else { return Ok(None) };
     let (mut uncommitted, mut staged) = (BTreeSet::new(), BTreeSet::new());
+    let mut compared = BTreeSet::new();
     for entry in recorder.git.status()? {
         let path = entry.path.trim_end_matches('/').to_owned();
         if matches!(entry.kind, StatusKind::Tracked { staged, .. } if staged != Change::None) {
             staged.insert(path.clone());
         }
+        let file = recorder.git.top().join(&path).symlink_metadata();
+        if entry.kind != StatusKind::Untracked && !file.is_ok_and(|file| file.len() > COMPARED) {
+            compared.insert(path.clone());
+        }
         uncommitted.insert(path);
     }
-    let is_large = |path: &&String| {
-        let file = recorder.git.top().join(path.as_str()).symlink_metadata();
-        file.is_ok_and(|file| file.len() > COMPARED)
-    };
-    let large: BTreeSet<String> = uncommitted.iter().filter(is_large).cloned().collect();
-    let tree = tree_of(recorder, tip, paths, uncommitted.difference(&large))?;
-    Ok(Some(Before { hook, uncommitted, staged, large, tree }))
+    let tree = tree_of(recorder, tip, paths, compared.iter())?;
+    Ok(Some(Before { hook, uncommitted, staged, compared, tree }))
 }
 
 /// `tip` with these paths as they are in the working tree.
@@ -86,9 +86,10 @@ pub(super) fn changed_by(
     before: &Before,
 ) -> anyhow::Result<Vec<String>> {
     let git = recorder.git;
-    let mut now: BTreeSet<String> = before.uncommitted.clone();
-    now.extend(git.status()?.into_iter().map(|entry| entry.path.trim_end_matches('/').to_owned()));
-    let after = tree_of(recorder, tip, paths, now.difference(&before.large))?;
+    let mut now = before.compared.clone();
+    let tracked = git.status()?.into_iter().filter(|entry| entry.kind != StatusKind::Untracked);
+    now.extend(tracked.map(|entry| entry.path).filter(|path| !before.uncommitted.contains(path)));
+    let after = tree_of(recorder, tip, paths, now.iter())?;
     let changed = git::paths::changed(git, &before.tree, &after)?;
     let (ours, mut others): (Vec<String>, Vec<String>) =
         changed.into_iter().partition(|path| paths.contains(path));
