@@ -141,16 +141,19 @@ pub(super) fn with_hooks(
     loop {
         let before = hook_additions::look(recorder, tip, paths)?;
         let outcome = git::commit::only(recorder.git, paths, message, options)?;
-        if matches!(outcome, CommitOutcome::HookRefused { .. }) {
-            // Ctrl-C ends a hook as well: that is not a refusal.
-            interrupt::check()?;
-        }
-        let (CommitOutcome::HookRefused { hook, .. }, Some(before)) = (&outcome, &before) else {
+        let CommitOutcome::HookRefused { hook, .. } = &outcome else {
             hook_additions::note_taken(recorder, &taken)?;
             return Ok((outcome, before));
         };
-        let changed = hook_additions::changed_by(recorder, tip, paths, before)?;
-        if changed.is_empty() || rounds == MOST_CHANGES || is_message_hook(hook) {
+        let changed = match &before {
+            Some(before) => hook_additions::changed_by(recorder, tip, paths, before)?,
+            None => Vec::new(),
+        };
+        // Ctrl-C ends a hook as well: that is not a refusal.
+        interrupt::check()?;
+        let is_final = changed.is_empty() || rounds == MOST_CHANGES || is_message_hook(hook);
+        // A hook may write a key, or copy a file: the refusal stands then.
+        if is_final || !leaks::find_in(recorder, tip, paths)?.is_empty() {
             return Ok((outcome, None));
         }
         taken.extend(changed.into_iter().map(|path| format!("{path} ({hook})")));

@@ -33,8 +33,9 @@ pub(super) struct Before {
     /// Those of them that git tracks and that are not large: a hook may format them. Of what git does
     /// not track nothing becomes an object, since it may be a key.
     compared: BTreeSet<String>,
-    /// The tip with the paths to commit and the compared ones as they are in the working tree.
-    tree: Oid,
+    /// The tip with the paths to commit and the compared ones as they are in the working tree. `None`
+    /// if git cannot store them, as for a file that only root reads: nothing is compared then.
+    tree: Option<Oid>,
 }
 
 /// The state before a commit; `None` if no hook can add anything.
@@ -57,7 +58,9 @@ pub(super) fn look(
         }
         uncommitted.insert(path);
     }
-    let tree = tree_of(recorder, tip, paths, compared.iter())?;
+    let tree = tree_of(recorder, tip, paths, compared.iter())
+        .inspect_err(|error| tracing::info!("what the {hook} hook changes is not seen: {error:#}"))
+        .ok();
     Ok(Some(Before { hook, uncommitted, staged, compared, tree }))
 }
 
@@ -86,22 +89,26 @@ pub(super) fn changed_by(
     before: &Before,
 ) -> anyhow::Result<Vec<String>> {
     let git = recorder.git;
+    let Some(tree) = &before.tree else { return Ok(Vec::new()) };
     let mut now = before.compared.clone();
     let tracked = git.status()?.into_iter().filter(|entry| entry.kind != StatusKind::Untracked);
     now.extend(tracked.map(|entry| entry.path).filter(|path| !before.uncommitted.contains(path)));
     let after = tree_of(recorder, tip, paths, now.iter())?;
-    let changed = git::paths::changed(git, &before.tree, &after)?;
+    let changed = git::paths::changed(git, tree, &after)?;
     let (ours, mut others): (Vec<String>, Vec<String>) =
         changed.into_iter().partition(|path| paths.contains(path));
     // A new file takes nothing from anybody.
-    let blobs = git::snapshot::blob_ids(git, &before.tree, &others)?;
+    let blobs = git::snapshot::blob_ids(git, tree, &others)?;
     let mut was = blobs.iter();
     others.retain(|_| was.next().is_some_and(Option::is_some));
-    git::paths::restore_worktree(git, &before.tree, &others)?;
+    git::paths::restore_worktree(git, tree, &others)?;
     for (path, blob) in others.iter().zip(git::snapshot::blob_ids(git, &after, &others)?) {
-        let copy = blob.map(|blob| format!("; what it wrote: git cat-file -p {blob}"));
+        let copy = blob.map(|blob| format!("; the other version: git cat-file -p {blob}"));
         let (hook, copy) = (before.hook, copy.unwrap_or_default());
-        note(recorder, format!("the {hook} hook changed {path}, which was restored{copy}"))?;
+        note(
+            recorder,
+            format!("the {hook} hook changed {path}, or you did meanwhile: it was restored{copy}"),
+        )?;
     }
     recorder.workspace.written().adopt(&ours)?;
     Ok(ours)

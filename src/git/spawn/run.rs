@@ -87,6 +87,14 @@ impl Cmd<'_> {
                 return Ok(status);
             }
             if Instant::now() > end {
+                // With the hook that it runs.
+                #[cfg(unix)]
+                if let Some(group) =
+                    i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw)
+                {
+                    let _ =
+                        rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+                }
                 child.kill()?;
                 break;
             }
@@ -130,6 +138,10 @@ impl Cmd<'_> {
             Role::Write | Role::Hooked => {
                 command.args(["-c", "gc.auto=0", "-c", "maintenance.auto=false"]);
             }
+        }
+        #[cfg(unix)]
+        if self.limit.is_some() {
+            std::os::unix::process::CommandExt::process_group(&mut command, 0);
         }
         command.env("GIT_TERMINAL_PROMPT", "0");
         command.args(&self.args);
