@@ -93,6 +93,9 @@ fn a_killed_commands_changes_are_put_back_by_another_session_and_after_a_move() 
     let told = killed.cowork(&new).exits(0);
     told.says("session todo: a command changed your uncommitted notes.txt");
     assert_eq!(killed.read("notes.txt"), "mine\n");
+    std::fs::remove_file(killed.path("notes.txt")).unwrap();
+    killed.cowork(&["archive", "two"]).exits(0);
+    assert!(!killed.exists("notes.txt"), "once");
 
     let new_place = moved.root().join("moved");
     std::fs::rename(moved.repo(), &new_place).unwrap();

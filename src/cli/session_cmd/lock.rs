@@ -102,7 +102,7 @@ pub(crate) fn lock_tree(
 ) -> anyhow::Result<RunLock> {
     match RunLock::take_tree(git, name, command)? {
         Ok(lock) => {
-            put_back_left(context, git, name, command)?;
+            put_back_left(context, git, name, command);
             Ok(lock)
         }
         Err(holder) => {
@@ -131,12 +131,7 @@ pub(crate) fn lock_tree(
 
 /// Puts back a person's files that a command of another session changed before both were killed:
 /// otherwise this run would take what the command wrote for the person's.
-fn put_back_left(
-    context: &Context,
-    git: &Git,
-    name: &SessionName,
-    command: &str,
-) -> anyhow::Result<()> {
+fn put_back_left(context: &Context, git: &Git, name: &SessionName, command: &str) {
     let others = StateDir::with_note(&git.state_dir(), COMMAND);
     for other in others.iter().filter(|other| *other != name) {
         let state = StateDir::at(&git.state_dir(), other);
@@ -145,12 +140,15 @@ fn put_back_left(
             root: git.top().to_owned(),
             state_dir: state.path().to_owned(),
             ..WorkspaceOptions::default()
-        })?;
-        for text in user_files::told(changes) {
+        });
+        let told = match changes {
+            Ok(changes) => user_files::told(changes),
+            Err(error) => vec![format!("{error:#}")],
+        };
+        for text in told {
             context.ui.emit(Event::Warning { text: format!("session {other}: {text}") });
         }
     }
-    Ok(())
 }
 
 /// The default path of a linked worktree, beside the repository: `../REPOSITORY.cowork/NAME`.

@@ -257,14 +257,20 @@ pub(crate) fn put_back_left(tree: &WorkingTree) -> anyhow::Result<()> {
     let Ok(last) = std::fs::metadata(note_file(tree)).and_then(|note| note.modified()) else {
         return Ok(());
     };
-    let is_here = noted(tree)?.is_some_and(|before| before.tree == tree.root.to_string_lossy());
-    if is_here {
-        let end = last + 2 * BEAT;
-        user_files::after_command(tree, &|path| {
-            ignored_files::changed_at(tree, path).is_none_or(|at| at <= end)
-        })?;
-    }
-    Ok(())
+    let Some(mut before) = noted(tree)?.filter(|one| one.tree == tree.root.to_string_lossy())
+    else {
+        return Ok(());
+    };
+    let end = last + 2 * BEAT;
+    user_files::after_command(tree, &|path| {
+        ignored_files::changed_at(tree, path).is_none_or(|at| at <= end)
+    })?;
+    ignored_files::note_end(tree, end);
+    // Once: what a person deletes from here on stays deleted.
+    before.tree.clear();
+    atomic_file::replace(&note_file(tree), &serde_json::to_vec(&before)?)?;
+    let note = std::fs::File::options().append(true).open(note_file(tree))?;
+    Ok(note.set_modified(last)?)
 }
 
 /// Records in the journal the changes since the saved state, if `is_effect` accepts them. Does

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use crate::path_text::encoded;
+use crate::path_text::{decoded, encoded};
 use crate::workspace::effects::repositories::free;
 use crate::workspace::working_tree::WorkingTree;
 
@@ -37,7 +37,7 @@ pub(super) fn put_back_moved(
         let found = with_ids(tree, &moved.keys().copied().collect()).into_iter();
         let found = found.filter_map(|(path, id)| Some((*moved.get(&id)?, path)));
         let Some((path, now)) = found.min() else { return Ok(()) };
-        put_back(&at(path), &tree.root.join(now)).with_context(|| format!("restoring {path}"))?;
+        put_back(&at(path), &at(&now)).with_context(|| format!("restoring {path}"))?;
     }
     Ok(())
 }
@@ -61,9 +61,9 @@ fn with_ids(tree: &WorkingTree, wanted: &BTreeSet<Id>) -> Vec<(String, Id)> {
     let mut found = Vec::new();
     let mut folders = vec![String::new()];
     while let Some(folder) = folders.pop() {
-        let entries = std::fs::read_dir(tree.root.join(&folder));
+        let entries = std::fs::read_dir(tree.root.join(encoded(&folder)));
         for entry in entries.into_iter().flatten().flatten() {
-            let Ok(name) = entry.file_name().into_string() else { continue };
+            let name = decoded(entry.file_name().as_encoded_bytes());
             let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
             let id = id(&entry.path()).filter(|id| wanted.contains(id));
             if let Some(id) = id {

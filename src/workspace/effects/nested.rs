@@ -48,6 +48,8 @@ pub(super) fn add(
                 uncommitted.extend(found.uncommitted);
                 ignored.add(found.ignored);
             }
+            // One line for the rest.
+            Err(_) if number > MOST => {}
             Err(why) => {
                 let kind = UserFileChangeKind::NotCompared(why);
                 user_files::note(tree, folder.clone(), kind)?;

@@ -77,7 +77,7 @@ pub(super) fn before_command(
     // A model may have made git ignore them.
     let hidden = tree.protection.uncommitted(|path| ignored.have(path) && is_own(path));
     let is_edit = |path: &&String| {
-        !path.starts_with(".cowork/") && is_tools(path) && !as_written.contains(path)
+        !path.starts_with(".cowork/") && is_tools(path) && as_written.binary_search(path).is_err()
     };
     let edits = uncommitted.iter().filter(is_edit).map(|path| (path, Kind::Edit));
     let uncommitted = uncommitted.iter().filter(|path| is_own(path)).chain(&hidden);
