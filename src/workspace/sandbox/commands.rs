@@ -347,7 +347,8 @@ impl Sandbox {
         // A link to a folder that contains the tree would hide the whole tree.
         spec.hidden.extend(places.filter(|path| !self.root.starts_with(path)));
         let mut git = spec.sealed.clone();
-        git.retain(|path| !path.ends_with(".cowork"));
+        // A linked working tree is sealed as a whole; its repository is in the list, too.
+        git.retain(|path| !path.ends_with(".cowork") && !path.join(".git").exists());
         let lent = git.iter().flat_map(|dir| toolchains::lent(dir));
         spec.hidden.extend(lent.filter_map(|path| path.canonicalize().ok()));
         spec.hidden.extend(git);

@@ -4,16 +4,22 @@
 
 use std::path::PathBuf;
 
+use cap_fs_ext::DirExt as _;
+
 use super::super::settings::{self, Home};
 use super::super::sweep;
 use super::{Place, existing, real_home};
 
 /// What cargo keeps in its home and only adds to: the rest there can hold settings and programs.
 const OF_CARGO: [&str; 4] = ["registry", "git", "registry.own", "git.own"];
+/// Unpacked there, and not compared with the archives again.
+const UNPACKED: [(&str, &str); 2] = [("registry", "src"), ("git", "checkouts")];
+/// Caches in a home that no variable names.
+const IN_HOME: [&str; 7] = [".m2", ".nuget", ".gem", ".mix", ".hex", ".stack", ".bun"];
 
 impl Place {
     /// A directory of the present check: `home` or `tmp`.
-    pub(super) fn of_check(&self, name: &str) -> PathBuf {
+    pub(super) fn check_folder(&self, name: &str) -> PathBuf {
         self.temp.path().join("check").join(name)
     }
 
@@ -24,11 +30,12 @@ impl Place {
         git: &[(String, String)],
     ) -> std::io::Result<()> {
         sweep::remove(&self.temp.path().join("check"));
-        let home = self.of_check("home");
-        for dir in [&home, &self.of_check("tmp")] {
+        let home = self.check_folder("home");
+        for dir in [&home, &self.check_folder("tmp")] {
             std::fs::create_dir_all(dir)?;
         }
-        Home::open(&home)?.write(real_home(&self.theirs).as_deref(), git);
+        let own = Home::open(&home)?;
+        own.write(real_home(&self.theirs).as_deref(), git);
         let cargo = Home::open(&self.home)?.own(".cargo")?;
         for entry in cargo.entries()? {
             let name = entry?.file_name();
@@ -37,7 +44,17 @@ impl Place {
             }
         }
         self.link_crates()?;
-        let npm = Home::open(&self.checked)?.own(".npm")?;
+        for (folder, unpacked) in UNPACKED {
+            if let Ok(folder) = cargo.open_dir_nofollow(folder) {
+                settings::put(&folder, unpacked, None);
+            }
+        }
+        let lasting = Home::open(&self.checked)?;
+        for name in IN_HOME {
+            lasting.own(name)?;
+            settings::relink(Some(self.checked.join(name)), &own.0, name)?;
+        }
+        let npm = lasting.own(".npm")?;
         settings::relink(self.npm_packages(), &npm, "_cacache")
     }
 
@@ -52,7 +69,7 @@ impl Place {
     pub(in super::super) fn writable_for_check(&self, extras: &[PathBuf]) -> Vec<PathBuf> {
         let cargo = self.home.join(".cargo");
         let packages = self.npm_packages().unwrap_or_else(|| cargo.clone());
-        let [home, tmp] = ["home", "tmp"].map(|name| self.of_check(name));
+        let [home, tmp] = ["home", "tmp"].map(|name| self.check_folder(name));
         existing([home, tmp, self.checked.clone(), cargo, packages], extras)
     }
 }

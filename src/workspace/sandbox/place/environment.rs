@@ -26,7 +26,7 @@ impl Place {
         };
         let (home, caches, tmp) = match of {
             HomeOf::Commands => (self.home.clone(), &self.home, self.tmp()),
-            HomeOf::Checks => (self.of_check("home"), &self.checked, self.of_check("tmp")),
+            HomeOf::Checks => (self.check_folder("home"), &self.checked, self.check_folder("tmp")),
         };
         let cache = caches.join(".cache");
         for name in ["TMPDIR", "TMP", "TEMP"] {
