@@ -109,7 +109,9 @@ fn a_failure_that_no_draft_tells_of_is_told_until_something_happens() {
     let sandbox = Sandbox::new();
     let test = "test ! -e .git/refs/tags/cowork/todo/coding || test -f fixed.txt";
     sandbox.user_config(&format!("[project]\ntest = \"{test}\"\n[limits]\nmax_replans = 0\n"));
-    sandbox.auto(&[]).exits(1);
+    // Another run runs the tests again.
+    sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    sandbox.cowork(&["resume", "--review", "auto"]).exits(1);
     is_stopped(&sandbox, "checks still fail, and max_replans = 0 allows no further correction");
     // A person's commit is what it waits for.
     sandbox.commit_file("fixed.txt", "fixed\n", "fix it myself");

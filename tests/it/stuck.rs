@@ -323,7 +323,9 @@ fn corrections_that_never_help_are_bounded_and_a_person_may_say_how() {
     // Well until coding is recorded, and then only with a file nobody thought of.
     let test = "test ! -e .git/refs/tags/cowork/todo/coding || test -f fixed.txt";
     sandbox.user_config(&format!("[project]\ntest = \"{test}\"\n[limits]\nmax_replans = 0\n"));
-    let outcome = sandbox.auto(&[]).exits(1).says("checks still fail, and max_replans = 0 allows");
+    sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    let outcome = sandbox.cowork(&["resume", "--review", "auto"]).exits(1);
+    let outcome = outcome.says("checks still fail, and max_replans = 0 allows");
     assert!(outcome.stderr.contains("it printed nothing"), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("revert todo --to coding"), "{}", outcome.stderr);
     sandbox.assert_sound();

@@ -36,7 +36,7 @@ pub(crate) async fn code_is_wrong(
     }
     base::look_at_base_again(run).await?;
     // The same code passed in this run: what a suite of ten minutes said once, it does not say again.
-    let known = found.take().filter(|known| !known.lacks_dependencies());
+    let known = found.take().filter(Evidence::ran);
     let known = known.map(|known| Evidence { tests: Vec::new(), test_runs: Vec::new(), ..known });
     *found = gather::gather_evidence(run, known, &[]).await?;
     criteria::look_at_named_tests(run, found).await?;

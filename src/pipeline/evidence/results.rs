@@ -74,6 +74,12 @@ impl Evidence {
         format!("{} {how}", run.command)
     }
 
+    /// True if all commands were run, with all their dependencies.
+    pub(crate) fn ran(&self) -> bool {
+        let mut runs = self.runs.iter();
+        runs.all(|run| self.outcome(run).without_result().is_none() && !run.lacked_dependencies())
+    }
+
     /// True if a command failed, or could not be run, while dependencies were missing.
     pub fn lacks_dependencies(&self) -> bool {
         self.runs.iter().any(|run| !run.passed() && run.lacked_dependencies())
