@@ -51,6 +51,12 @@ fn why_not(name: &str) -> Option<String> {
     if let Some(c) = name.chars().find(|c| reorders(*c)) {
         return Some(format!("has the character U+{:04X}, which hides or reorders text", c as u32));
     }
+    if let Some(c) = name.chars().find(|c| c.is_control()) {
+        let c = c as u32;
+        return Some(format!(
+            "has the control character U+{c:04X}, so Windows cannot check it out"
+        ));
+    }
     if let Some(c) = name.chars().find(|c| FORBIDDEN.contains(*c)) {
         return Some(format!("has {c:?}, so Windows cannot check it out"));
     }
@@ -76,8 +82,18 @@ mod tests {
 
     #[test]
     fn names_that_other_systems_cannot_check_out_are_refused() {
-        for path in ["aux.c", "src/NUL", "a/com1.txt", "what?.md", "x:y", "dir./a", "end ", "a\\b"]
-        {
+        for path in [
+            "aux.c",
+            "src/NUL",
+            "a/com1.txt",
+            "what?.md",
+            "x:y",
+            "dir./a",
+            "end ",
+            "a\\b",
+            "a\tb",
+            "a\n## b",
+        ] {
             assert!(refuse(path).is_err(), "{path}");
         }
         for path in ["auxiliary.c", "com0", "com10.txt", ".gitignore", "ä/ü.md", "a..b", "console"]
