@@ -125,7 +125,9 @@ const TOOLS: &[ProjectTool] = &[
 impl ProjectTool {
     /// True if its configuration keeps it from `.cowork` already.
     pub fn excludes_sessions(&self, top: &Path) -> bool {
-        let files = self.files.iter().map(|(file, _)| *file).chain([".prettierignore"]);
+        // Prettier has a file of its own for what it leaves alone.
+        let own = (self.name == "prettier").then_some(".prettierignore");
+        let files = self.files.iter().map(|(file, _)| *file).chain(own);
         let mut texts = files.filter_map(|file| std::fs::read_to_string(top.join(file)).ok());
         texts.any(|text| text.contains(".cowork"))
     }

@@ -24,7 +24,7 @@ impl RefNames {
     /// Prefix of the refs that only git-cowork writes.
     pub const OWN: &str = "refs/cowork/";
     /// Prefix of the labels of stages of all sessions, where they are not tags.
-    const STAGES: &str = "refs/cowork/stages/";
+    pub const STAGES: &str = "refs/cowork/stages/";
     /// Prefix of all drafts of all sessions.
     pub const DRAFTS: &str = "refs/cowork/drafts/";
     /// Prefix of all attempts of all sessions.

@@ -64,7 +64,9 @@ pub(crate) fn refused(
                 .hint(format!("check the connection and your access: git ls-remote {remote}"))
                 .hint("if you cannot push there, fork it, then: git cowork pr --remote FORK")
         }
-        PushOutcome::Rejected { reference, reason, said } if reference.starts_with(RefNames::TAGS) => {
+        PushOutcome::Rejected { reference, reason, said }
+            if [RefNames::TAGS, RefNames::STAGES].iter().any(|root| reference.starts_with(root)) =>
+        {
             let tag = reference.trim_start_matches(RefNames::TAGS);
             let words = words(&reason, &clean(&said));
             Error::repository(format!("{remote} refused the tag {tag}: {words}"))

@@ -22,7 +22,7 @@ fn tags_alone(
     refs: &RefNames,
     name: &SessionName,
 ) -> anyhow::Result<Option<Vec<String>>> {
-    let tags = git.refs(&[&RefNames::tags(name)])?;
+    let tags = git::refs::list(git, &RefNames::labels(name))?;
     let others = [
         refs.branch(name).as_str().to_owned(),
         RefNames::archive(name).as_str().to_owned(),
