@@ -8,10 +8,8 @@ use anyhow::{Context as _, Result};
 
 use super::output::lossy;
 use super::{Git, Oid, Reader, TreeChangeKind, TreeEntry};
-use crate::error::Error;
 use crate::git::{lookup, settings};
 use crate::present::present;
-use crate::shell_quote::quoted;
 
 /// Number of lines blamed before and after the requested ones. Git follows moved lines only if they
 /// have at least 40 letters and digits in total: a short line blamed alone gets the commit that
@@ -62,7 +60,7 @@ impl Blamed {
 
 /// Blames a file (its path from the top) at a commit, or in the working tree. `lines` (from 1, both
 /// inclusive) limits the result; each line gets the same commit as if the whole file were blamed.
-/// The user's configuration of `git blame` applies, such as commits to ignore. `meanwhile` is
+/// The user's configuration of `git blame` applies, such as commits to ignore, if their file is there. `meanwhile` is
 /// called while git is working, which can take long if there is a long history.
 ///
 /// # Errors
@@ -74,17 +72,12 @@ pub fn blame(
     lines: Option<(usize, usize)>,
     meanwhile: &dyn Fn(),
 ) -> Result<Vec<Blamed>> {
-    // Git keeps this list sorted, so that an empty name on the command line does not end it.
-    if let Some(file) = missing_ignored_revisions(git)? {
-        let what =
-            format!("git blame fails: blame.ignoreRevsFile names {file}, which is not there");
-        return Err(Error::repository(what)
-            .hint(format!("make it: touch {}", quoted(&file)))
-            .hint("or take the setting back: git config --unset blame.ignoreRevsFile")
-            .into());
-    }
+    // Git keeps this list sorted, so that an empty name on the command line does not end it; the
+    // negated option does.
+    let all = missing_ignored_revisions(git)?.map(|_| "--no-ignore-revs-file");
     let asked = |lines: Option<(usize, usize)>| {
         let mut blame = git.read(["blame", "--porcelain", "-w", "-C"]).meanwhile(meanwhile);
+        blame = blame.args(all);
         if let Some((first, last)) = lines {
             blame = blame.arg(format!("-L{first},{last}"));
         }
@@ -101,8 +94,8 @@ pub fn blame(
     if found.is_empty() { asked(lines) } else { Ok(found) }
 }
 
-/// The file of commits to ignore that the configuration names and that is not there; `git blame`
-/// would fail.
+/// The file of commits to ignore that the configuration names and that is not there: a bare `git
+/// blame` fails, and [`blame`] ignores no commit.
 ///
 /// # Errors
 /// The configuration cannot be read.

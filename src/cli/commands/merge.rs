@@ -145,7 +145,7 @@ fn require_signature(git: &Git, session: &Session, short: &str) -> anyhow::Resul
     Err(Error::repository(format!(
         "merge.verifySignatures is on, and the newest commit of {short} has no valid signature"
     ))
-    .hint(format!("sign it: git switch {short} && git commit --amend --no-edit -S"))
+    .hint(format!("sign it: git switch {short} && git commit --amend --no-edit -S && git switch -"))
     .hint(format!(
         "or merge it all the same: git -c merge.verifySignatures=false cowork merge {name}"
     ))

@@ -14,7 +14,8 @@ use crate::cli::session_cmd::find;
 use crate::cli::terminal::origin::{LABEL, explained, summary};
 use crate::cli::terminal::paint::Paint;
 use crate::error::Error;
-use crate::git::blame::blame;
+use crate::event::{Event, Sink as _};
+use crate::git::blame::{blame, missing_ignored_revisions};
 use crate::git::{EntryKind, Git, Oid};
 use crate::origin::{Origins, answers};
 use crate::shell_quote::quoted;
@@ -41,6 +42,12 @@ pub(crate) fn run(context: &Context, args: &WhyArgs) -> Answer {
     }
     let (refs, config) = (context.refs()?, context.config()?);
     let origins = Origins::new(git, &refs, config, &at);
+    if let Some(file) = missing_ignored_revisions(git)? {
+        let text = format!(
+            "blame.ignoreRevsFile names {file}, which is not there: no commit is passed over"
+        );
+        context.ui.emit(Event::Warning { text });
+    }
     let blamed = blame(git, committed.then_some(&at), &path, lines, &|| origins.read_ahead())?;
     let told = answers(&origins, &path, &blamed)?;
     if context.global.json {
