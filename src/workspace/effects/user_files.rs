@@ -86,7 +86,9 @@ pub(super) fn before_command(
     let all = all.chain(kept_here.map(|path| (path, Kind::Ignored))).chain(edits);
     let mut found = Vec::new();
     for (path, kind) in all {
-        note_folders(tree, path, &mut now);
+        if kind != Kind::Edit {
+            note_folders(tree, path, &mut now);
+        }
         match tree.look(path) {
             Ok(metadata) if metadata.is_dir() => {}
             Ok(metadata) => found.push((metadata.len(), path, kind, Stamp::of(&metadata))),

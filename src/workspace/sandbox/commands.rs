@@ -78,8 +78,10 @@ impl Sandbox {
         env: &[(OsString, OsString)],
         of: HomeOf,
     ) -> anyhow::Result<Option<Confined>> {
-        match (of, &self.wanted.helper, self.ready()?) {
-            (HomeOf::Checks, Some(helper), Some(ready)) => {
+        // With the network, commands install in their home what the checks need.
+        let is_apart = of == HomeOf::Checks && !self.wanted.network;
+        match (&self.wanted.helper, self.ready()?) {
+            (Some(helper), Some(ready)) if is_apart => {
                 self.confine_check(helper, ready, env).map(Some)
             }
             _ => self.confine_with(command, env, &[]),

@@ -50,7 +50,7 @@ const NAMED: [(&str, &str); 3] = [
 pub const OF_GIT: [&str; 3] = ["user.", "init.", "safe."];
 
 /// The home of commands.
-pub(super) struct Home(pub(super) Dir);
+pub(super) struct Home(Dir);
 
 impl Home {
     pub(super) fn open(path: &Path) -> std::io::Result<Self> {

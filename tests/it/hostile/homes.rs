@@ -277,6 +277,21 @@ fn checks_find_nothing_that_a_command_left_beside_the_tree() {
     });
 }
 
+/// With the network, what the checks need may be installed by commands, in their home.
+#[test]
+fn with_the_network_checks_find_what_a_command_installed() {
+    at_every_level(|level| {
+        let sandbox = sandbox(level);
+        sandbox.user_config("[project]\ntest = \"sh suite.sh\"\n[sandbox]\nnetwork = true\n");
+        sandbox.write("suite.sh", "[ ! -e lib/store.sh ] || [ -e \"$HOME/installed\" ]\n");
+        sandbox.commit_all("a suite");
+        results(&sandbox, &["echo x >\"$HOME/installed\""], 20);
+        let evidence = "--format=%(trailers:key=Cowork-Evidence,valueonly)";
+        let evidence = sandbox.git(&["log", evidence, "main..cowork/todo"]);
+        assert!(evidence.contains("exit 0") && !evidence.contains("exit 1"), "{evidence}");
+    });
+}
+
 /// A sibling that a manifest names, below the same home.
 #[test]
 fn what_a_manifest_names_beside_the_tree_is_read_where_a_person_lets_commands() {

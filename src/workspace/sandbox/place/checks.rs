@@ -14,8 +14,6 @@ use super::{Place, existing, real_home};
 const OF_CARGO: [&str; 4] = ["registry", "git", "registry.own", "git.own"];
 /// Unpacked there, and not compared with the archives again.
 const UNPACKED: [(&str, &str); 2] = [("registry", "src"), ("git", "checkouts")];
-/// Caches in a home that no variable names.
-const IN_HOME: [&str; 7] = [".m2", ".nuget", ".gem", ".mix", ".hex", ".stack", ".bun"];
 
 impl Place {
     /// A directory of the present check: `home` or `tmp`.
@@ -34,8 +32,7 @@ impl Place {
         for dir in [&home, &self.check_folder("tmp")] {
             std::fs::create_dir_all(dir)?;
         }
-        let own = Home::open(&home)?;
-        own.write(real_home(&self.theirs).as_deref(), git);
+        Home::open(&home)?.write(real_home(&self.theirs).as_deref(), git);
         let cargo = Home::open(&self.home)?.own(".cargo")?;
         for entry in cargo.entries()? {
             let name = entry?.file_name();
@@ -49,12 +46,7 @@ impl Place {
                 settings::put(&folder, unpacked, None);
             }
         }
-        let lasting = Home::open(&self.checked)?;
-        for name in IN_HOME {
-            lasting.own(name)?;
-            settings::relink(Some(self.checked.join(name)), &own.0, name)?;
-        }
-        let npm = lasting.own(".npm")?;
+        let npm = Home::open(&self.checked)?.own(".npm")?;
         settings::relink(self.npm_packages(), &npm, "_cacache")
     }
 
