@@ -10,6 +10,14 @@ use crate::cli::args::Global;
 use crate::cli::context::Context;
 use crate::cli::suggest::{corrected, hinted};
 use crate::error::{Error, Kind};
+use crate::shell_quote::quoted;
+
+/// What other tools call the beginning of a session.
+const VERBS: [&str; 6] = ["start", "run", "create", "begin", "make", "build"];
+/// Options of other tools for a run that asks nothing.
+const BY_ITSELF: [&str; 4] = ["-y", "--yes", "--auto", "--yolo"];
+/// Options of other tools for a text.
+const MESSAGE: [&str; 3] = ["-m", "--message", "--prompt"];
 
 /// Prints help or the version, or reports an error and returns 2. With `--json` the error is an
 /// event, even though the options could not be parsed.
@@ -36,17 +44,36 @@ fn said(command: &clap::Command, error: &clap::Error, words: &[&str]) -> Error {
         ErrorKind::InvalidSubcommand => {
             let word = text(error, ContextKind::InvalidSubcommand);
             let error = Error::usage(format!("there is no command '{word}'"));
-            hinted(error, &word, names(command), help)
+            let plain: Vec<&str> = words.iter().copied().filter(|w| !w.starts_with('-')).collect();
+            match beginning(&word, &plain) {
+                Some(line) => error.hint(format!("to start a session: {line}")),
+                None => hinted(error, &word, names(command), "see the commands: git cowork -h"),
+            }
         }
         ErrorKind::UnknownArgument if wrong.starts_with('-') => {
             let said = Error::usage(format!("there is no option '{wrong}'"));
             match text(error, ContextKind::SuggestedArg) {
+                _ if BY_ITSELF.contains(&wrong.as_str()) => said
+                    .hint(format!("to be asked nothing: {}", corrected(&wrong, "--review=auto"))),
+                _ if MESSAGE.contains(&wrong.as_str()) => {
+                    said.hint("the text has no option: git cowork new \"what you want built\"")
+                }
                 right if right.is_empty() => said.hint(help),
                 right => said.hint(format!("did you mean: {}", corrected(&wrong, &right))),
             }
         }
         ErrorKind::UnknownArgument => {
-            Error::usage(format!("unexpected argument '{wrong}'")).hint(help)
+            let said = Error::usage(format!("unexpected argument '{wrong}'"));
+            match named.map(clap::Command::get_name) {
+                Some(name @ ("delete" | "archive")) => {
+                    let sessions =
+                        words.iter().filter(|word| !word.starts_with('-') && **word != name);
+                    let each: Vec<String> =
+                        sessions.map(|one| format!("git cowork {name} {}", quoted(one))).collect();
+                    said.hint(format!("one after the other: {}", each.join(" && ")))
+                }
+                _ => said.hint(help),
+            }
         }
         ErrorKind::InvalidValue => {
             let value = text(error, ContextKind::InvalidValue);
@@ -80,6 +107,20 @@ fn said(command: &clap::Command, error: &clap::Error, words: &[&str]) -> Error {
             Error::usage(format!("unexpected argument '{value}'")).hint(help)
         }
         _ => Error::usage(first_lines(error)).hint(help),
+    }
+}
+
+/// The command that starts a session, for who typed another verb for it, or only the idea.
+fn beginning(word: &str, words: &[&str]) -> Option<String> {
+    let at = words.iter().position(|one| *one == word)?;
+    let is_verb = VERBS.contains(&word);
+    let idea = &words[at + usize::from(is_verb)..];
+    match idea {
+        [] => Some("git cowork new \"what you want built\"".to_owned()),
+        // One or two words may be a command that was mistyped.
+        [one] if !is_verb && !one.contains(' ') => None,
+        [_, _] if !is_verb => None,
+        _ => Some(format!("git cowork new {}", quoted(&idea.join(" ")))),
     }
 }
 

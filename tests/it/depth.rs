@@ -157,6 +157,13 @@ fn every_command_works_on_a_standard_session() {
         let shown = sandbox.cowork(&["show", artifact]).exits(0);
         assert!(shown.stdout.len() > 40 && shown.stderr.is_empty(), "{artifact}: {}", shown.stderr);
     }
+    let listed = sandbox.cowork(&["show"]).exits(0).stdout;
+    let listed: Vec<Vec<&str>> =
+        listed.lines().map(|line| line.split_whitespace().collect()).collect();
+    let path_of = |file: &str| format!(".cowork/sessions/todo/{file}");
+    assert_eq!(listed[..2], [["idea", &path_of("idea.md")], ["prd", &path_of("prd.md")]]);
+    let object = sandbox.cowork(&["show", "--json"]).exits(0).json();
+    assert_eq!(object["artifacts"]["plan"], path_of("plan.md").as_str());
     sandbox.cowork(&["log"]).exits(0);
     let status = sandbox.cowork(&["status", "--json"]).exits(0).json();
     assert_eq!(status["done"], json!(todo::STAGES));

@@ -231,7 +231,6 @@ fn the_page_is_kept_in_the_state_directory_or_where_it_is_wanted() {
 #[test]
 fn what_it_cannot_do_is_said() {
     let sandbox = Sandbox::stopped_after("idea");
-    sandbox.cowork(&["show"]).exits(2);
     sandbox.cowork(&["show", "prd", "-o", "x.html"]).exits(2).says("--web");
     sandbox.cowork(&["show", "todo", "prd", "--web"]).exits(2).says("takes a session");
     sandbox.cowork(&["show", "nobody", "--web"]).exits(5).says("nobody");

@@ -1,7 +1,8 @@
 //! `git cowork show [SESSION] ARTIFACT`: prints an artifact. On a terminal it is formatted, paged
 //! and free of control sequences; in a pipe or a file it is printed byte for byte, as by
-//! `git show`. With `--web`, writes the whole session as an HTML page.
+//! `git show`. Without an artifact, lists those that are there. With `--web`, writes the whole session as an HTML page.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -13,14 +14,14 @@ use crate::cli::session_cmd::{find, web_page};
 use crate::cli::suggest::hinted;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
-use crate::session::{CommittedFiles, Session, SessionName, key};
+use crate::session::{CommittedFiles, Session, SessionName, artifact_path, key};
 use crate::stages::{self, TABLE, code_stage};
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// [SESSION] ARTIFACT: idea, prd, requirements, features, design, components, plan, tasks,
-    /// check, report, feedback, change, session
-    #[arg(required_unless_present = "web", num_args = 1..=2, value_name = "[SESSION] ARTIFACT")]
+    /// [SESSION] ARTIFACT (none: list them): idea, prd, requirements, features, design, components,
+    /// plan, tasks, check, report, feedback, change, session
+    #[arg(num_args = 0..=2, value_name = "[SESSION] ARTIFACT")]
     words: Vec<String>,
     /// Write the session as one HTML page and open it in your browser
     ///
@@ -79,6 +80,7 @@ pub(crate) fn run(context: &Context, args: ShowArgs) -> Answer {
         return web_page::show(context, session.as_ref(), args.output.as_deref());
     }
     let (session, what) = match args.words.as_slice() {
+        [] => return list(context),
         [what] => (None, what),
         [session, what] => (Some(session.parse::<SessionName>()?), what),
         _ => return Err(Error::usage("show takes an artifact").into()),
@@ -116,6 +118,28 @@ pub(crate) fn run(context: &Context, args: ShowArgs) -> Answer {
             .hint("show its state: git cowork status")
             .into()),
     }
+}
+
+/// Lists the artifacts of the session here.
+fn list(context: &Context) -> Answer {
+    let session = find::readable(context, None)?;
+    let files = CommittedFiles::new(context.git()?, &session.name, &session.tip);
+    let mut found: Vec<(&str, String)> = Vec::new();
+    for (name, artifact) in names() {
+        let path = artifact_path(&session.name, artifact);
+        if found.iter().all(|(_, other)| *other != path) && files.read(artifact)?.is_some() {
+            found.push((name, path));
+        }
+    }
+    let text = match context.global.json {
+        true => {
+            let artifacts: BTreeMap<_, _> = found.into_iter().collect();
+            let session = session.name.as_str();
+            format!("{}\n", serde_json::json!({"session": session, "artifacts": artifacts}))
+        }
+        false => found.iter().map(|(name, path)| format!("{name:<14}{path}\n")).collect(),
+    };
+    context.print(&text).map(|()| 0)
 }
 
 /// Returns what to show instead of an artifact that sessions of this depth do not have: the part of

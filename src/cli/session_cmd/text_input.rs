@@ -6,8 +6,9 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use crate::cli::context::Context;
+use crate::cli::suggest::corrected;
 use crate::error::Error;
-use crate::gate::Editor;
+use crate::gate::{Editor, Tty, confirm};
 use crate::git;
 
 /// The editor this run uses.
@@ -52,7 +53,10 @@ pub(crate) fn text(
             let text = editor(context)?.edit_text(&folder, &format!("\n{hint}"), ".md")?;
             without_hint(&text.unwrap_or_default(), &hint)
         }
-        None => words.join(" "),
+        None => match words {
+            [word] if Path::new(word).is_file() => text_of_file(context, word, what)?,
+            _ => words.join(" "),
+        },
     };
     if text.trim().is_empty() {
         return Err(Error::usage(format!("no {what} was given"))
@@ -60,6 +64,22 @@ pub(crate) fn text(
             .into());
     }
     Ok(text.trim_end().to_owned())
+}
+
+/// The text of a file that was given as if it were the text itself.
+fn text_of_file(context: &Context, file: &str, what: &str) -> anyhow::Result<String> {
+    if !context.attended() {
+        let line = corrected(file, file).replacen(file, &format!("-F {file}"), 1);
+        return Err(Error::usage(format!("{file} is a file; the {what} is given in words"))
+            .hint(format!("to take the file's text: {line}"))
+            .into());
+    }
+    context.ui.clear();
+    match confirm(&Tty::new(context.color), &format!("{file} is a file: is its text the {what}?"))?
+    {
+        true => text(context, &[], Some(Path::new(file)), what),
+        false => Ok(file.to_owned()),
+    }
 }
 
 /// The instructions in an editor that opens with an empty text, in the style of git.
