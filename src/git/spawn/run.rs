@@ -163,7 +163,13 @@ fn input(bytes: &[u8]) -> Result<Stdio> {
 }
 
 pub(super) fn scratch() -> Result<File> {
-    tempfile::tempfile().context("creating a temporary file for git")
+    let file = tempfile::tempfile().context("creating a temporary file for git")?;
+    // Git and what it starts write at the same time: `git push` lost the beginning of its message to
+    // that of the remote end.
+    #[cfg(unix)]
+    rustix::fs::fcntl_setfl(&file, rustix::fs::OFlags::APPEND)
+        .context("preparing a temporary file for git")?;
+    Ok(file)
 }
 
 pub(super) fn contents(file: &mut File) -> Result<Vec<u8>> {
