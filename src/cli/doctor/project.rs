@@ -77,7 +77,9 @@ fn settings(git: &Git) -> anyhow::Result<Vec<Finding>> {
         warn("line-ends", text.to_owned(), "git config core.safecrlf warn");
     }
     if let Some(file) = git::blame::missing_ignored_revisions(git)? {
-        let text = format!("blame.ignoreRevsFile names {file}, which is not there: blame fails");
+        let text = format!(
+            "blame.ignoreRevsFile names {file}, which is not there: a bare git blame fails"
+        );
         warn("blame", text, "git config --unset blame.ignoreRevsFile");
     }
     if let Some((filter, path)) = git::settings::filter_of_sessions(git)? {

@@ -10,6 +10,7 @@ use crate::cli::suggest::corrected;
 use crate::error::Error;
 use crate::gate::{Editor, Tty, confirm};
 use crate::git;
+use crate::shell_quote::quoted;
 
 /// The editor this run uses.
 pub(crate) fn editor(context: &Context) -> anyhow::Result<Editor> {
@@ -69,9 +70,11 @@ pub(crate) fn text(
 /// The text of a file that was given as if it were the text itself.
 fn text_of_file(context: &Context, file: &str, what: &str) -> anyhow::Result<String> {
     if !context.attended() {
-        let line = corrected(file, file).replacen(file, &format!("-F {file}"), 1);
+        // The last of these words: the first may be the command, or a value of an option.
+        let (line, word) = (corrected(file, file), quoted(file));
+        let (before, after) = line.rsplit_once(&*word).unwrap_or((&line, ""));
         return Err(Error::usage(format!("{file} is a file; the {what} is given in words"))
-            .hint(format!("to take the file's text: {line}"))
+            .hint(format!("to take the file's text: {before}-F {word}{after}"))
             .into());
     }
     context.ui.clear();

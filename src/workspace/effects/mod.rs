@@ -238,33 +238,37 @@ pub(crate) fn watch(tree: &WorkingTree) -> anyhow::Result<Watch<'_>> {
 
 /// Like [`Watch::end`], for a command that was killed together with an earlier process.
 pub(crate) fn take_left(tree: &WorkingTree) -> anyhow::Result<()> {
-    let Ok(last) = std::fs::metadata(note_file(tree)).and_then(|note| note.modified()) else {
-        return Ok(());
-    };
+    let Some(last) = last_beat(tree) else { return Ok(()) };
     let is_elsewhere = tree.tracking.as_ref().is_some_and(|tracking| !tracking.is_on_branch());
     if is_elsewhere || tree.require_branch().is_err() {
         return Ok(());
     }
     let end = last + 2 * BEAT;
-    take_effects(tree, |path| ignored_files::changed_at(tree, path).is_none_or(|at| at <= end))?;
+    take_effects(tree, |path| is_changed_by(tree, path, end))?;
     ignored_files::note_end(tree, end);
     Ok(())
+}
+
+/// When a command that was killed was last known to run; `None` if none was killed.
+fn last_beat(tree: &WorkingTree) -> Option<SystemTime> {
+    std::fs::metadata(note_file(tree)).and_then(|note| note.modified()).ok()
+}
+
+/// True if a path was last changed by this time, or is gone.
+fn is_changed_by(tree: &WorkingTree, path: &str, end: SystemTime) -> bool {
+    ignored_files::changed_at(tree, path).is_none_or(|at| at <= end)
 }
 
 /// Puts back what a killed command of another session in this tree changed of a person's files. Its
 /// other effects stay for the session's next run.
 pub(crate) fn put_back_left(tree: &WorkingTree) -> anyhow::Result<()> {
-    let Ok(last) = std::fs::metadata(note_file(tree)).and_then(|note| note.modified()) else {
-        return Ok(());
-    };
+    let Some(last) = last_beat(tree) else { return Ok(()) };
     let Some(mut before) = noted(tree)?.filter(|one| one.tree == tree.root.to_string_lossy())
     else {
         return Ok(());
     };
     let end = last + 2 * BEAT;
-    user_files::after_command(tree, &|path| {
-        ignored_files::changed_at(tree, path).is_none_or(|at| at <= end)
-    })?;
+    user_files::after_command(tree, &|path| is_changed_by(tree, path, end))?;
     ignored_files::note_end(tree, end);
     // Once: what a person deletes from here on stays deleted.
     before.tree.clear();
