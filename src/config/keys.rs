@@ -313,6 +313,9 @@ keys! {
         /// Tag completed stages: true or false; "auto": not if a tool takes every tag for a version
         /// (setuptools-scm, release-it, …), then refs/cowork/stages/ has the labels.
         tags: StageTags = StageTags::Auto => Trust;
+        /// Commit the documents of sessions through the filter that .gitattributes names for them
+        /// (git-crypt, transcrypt), and read them through it. Messages of commits are not filtered.
+        filters: bool = false => Trust;
         /// "rust", "python", "node", "go", "ruby": who writes the code gets guidance for this
         /// language, and its commands are tried first. If empty, detected from the files. Others
         /// need prompts/guidance-NAME.md.

@@ -10,7 +10,7 @@ use super::reader::{Commit, Content, Reader, TreeChange};
 use super::ref_list::RefList;
 use super::tree_diff::KeptDiffs;
 use super::{Git, Oid};
-use crate::git::{lookup, tree_diff};
+use crate::git::{filter, lookup, tree_diff};
 
 /// Uses libgit2 if it can read the repository, otherwise git: where objects are replaced or
 /// grafted, and for objects that a partial clone has not fetched yet.
@@ -83,6 +83,19 @@ impl Reader for Fallback {
 
     fn walk(&self, tips: &[Oid], hide: &[Oid]) -> Result<Vec<Commit>> {
         self.ask(|reader| reader.walk(tips, hide))
+    }
+
+    fn undo_filter(
+        &self,
+        blob: &Oid,
+        commit: Option<&Oid>,
+        path: &str,
+        bytes: Vec<u8>,
+    ) -> Result<Vec<u8>> {
+        match path.starts_with(".cowork/") && filter::made(&bytes) {
+            true => filter::undone(&self.git, blob, commit, path, bytes),
+            false => Ok(bytes),
+        }
     }
 
     fn diff(&self, from: Option<&Oid>, to: &Oid) -> Result<Vec<TreeChange>> {

@@ -32,6 +32,7 @@ pub mod embedded;
 mod environment;
 pub mod fallback;
 pub mod files;
+pub mod filter;
 mod format;
 pub mod gained;
 mod hashed_files;

@@ -16,8 +16,12 @@ use crate::git::{lookup, tree_diff, walk};
 pub enum Object<'a> {
     /// The blob with this id.
     Id(&'a Oid),
-    /// The blob at a path of a commit.
+    /// The blob at a path of a commit. A file of git-cowork is read as it was before a filter
+    /// changed it.
     At(&'a Oid, &'a str),
+    /// The blob with this id, of the file of git-cowork at this path: read as it was before a
+    /// filter changed it.
+    Document(&'a Oid, &'a str),
 }
 
 /// A requested part of a commit.
@@ -150,15 +154,38 @@ pub trait Reader: Send {
         let blob = |(kind, bytes): Content| (kind == ObjectType::Blob).then(|| bytes.to_vec());
         match object {
             Object::Id(id) => Ok(self.object(id)?.and_then(blob)),
+            Object::Document(id, path) => {
+                let found = self.object(id)?.and_then(blob);
+                found.map(|bytes| self.undo_filter(id, None, path, bytes)).transpose()
+            }
             Object::At(commit, path) => {
                 let Some(tree) = self.part(commit, Part::Tree)? else { return Ok(None) };
                 let found = lookup::entries_at(self, tree, &[path])?.pop().flatten();
                 match found.filter(|entry| entry.kind.is_blob()) {
-                    Some(entry) => Ok(blob(lookup::required(self, &entry.oid)?)),
+                    Some(entry) => {
+                        let found = blob(lookup::required(self, &entry.oid)?);
+                        let undo = |bytes| self.undo_filter(&entry.oid, Some(commit), path, bytes);
+                        found.map(undo).transpose()
+                    }
                     None => Ok(None),
                 }
             }
         }
+    }
+
+    /// The text of a file of git-cowork whose committed bytes a filter made; any other bytes as
+    /// they are.
+    ///
+    /// # Errors
+    /// The content is not here.
+    fn undo_filter(
+        &self,
+        _blob: &Oid,
+        _commit: Option<&Oid>,
+        _path: &str,
+        bytes: Vec<u8>,
+    ) -> Result<Vec<u8>> {
+        Ok(bytes)
     }
 
     /// The requested part of the object with this id; `None` if there is no such object or part.

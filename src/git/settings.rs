@@ -7,7 +7,6 @@ use anyhow::Result;
 use super::Git;
 use super::configuration::{as_bool, normal};
 use super::locate;
-use super::output::nul_texts;
 use crate::error::Error;
 use crate::git::state;
 
@@ -116,19 +115,6 @@ pub fn pager(git: &Git) -> Result<String> {
 /// Git cannot be started.
 pub fn diff_pager(git: &Git) -> Result<String> {
     named_pager(git, "pager.diff")
-}
-
-/// A filter that applies to files of sessions, and the path of one of them.
-///
-/// # Errors
-/// Git fails.
-pub fn filter_of_sessions(git: &Git) -> Result<Option<(String, &'static str)>> {
-    let paths = [".cowork/sessions/x/prd.md", ".cowork/sessions/x/session.json"];
-    let ask = git.read(["check-attr", "-z", "filter", "--"]).args(paths).checked()?;
-    let fields: Vec<String> = nul_texts(&ask.stdout).collect();
-    let filters = fields.chunks_exact(3).zip(paths);
-    let mut set = filters.filter(|(field, _)| !["unspecified", "unset"].contains(&&*field[2]));
-    Ok(set.next().map(|(field, path)| (field[2].clone(), path)))
 }
 
 /// The pager for the output of git-cowork's commands: like [`diff_pager`], but configured by

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use crate::git::{self, Git, Object, Oid, Reader};
-use crate::session::{Trailers, Verdict, key};
+use crate::session::{SESSIONS, Trailers, Verdict, key};
 
 /// The name of a whole tree.
 const TREE: &str = "tree";
@@ -79,7 +79,7 @@ impl ApprovedContent {
             if mine == theirs {
                 continue;
             }
-            if !name.ends_with(".json") || !same_json(reader, mine, theirs)? {
+            if !name.ends_with(".json") || !same_json(reader, name, mine, theirs)? {
                 return Ok(false);
             }
         }
@@ -123,9 +123,10 @@ fn tree_says_more(git: &Git, a: &Oid, b: &Oid) -> anyhow::Result<bool> {
     Ok(false)
 }
 
-fn same_json(reader: &dyn Reader, a: &Oid, b: &Oid) -> anyhow::Result<bool> {
+fn same_json(reader: &dyn Reader, name: &str, a: &Oid, b: &Oid) -> anyhow::Result<bool> {
+    let path = format!("{SESSIONS}/SESSION/{name}");
     let read = |oid: &Oid| -> anyhow::Result<Option<Value>> {
-        let Some(bytes) = reader.blob(Object::Id(oid))? else { return Ok(None) };
+        let Some(bytes) = reader.blob(Object::Document(oid, &path))? else { return Ok(None) };
         Ok(serde_json::from_slice(&bytes).ok())
     };
     Ok(match (read(a)?, read(b)?) {

@@ -7,17 +7,12 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
+use super::attributes::{self, ATTRIBUTES};
 use super::{Recorded, Recorder, commit, point};
 use crate::artifact::knowledge::KNOWLEDGE;
 use crate::git::{self, Oid, Store};
 use crate::session::{DROPPED, KNOWLEDGE_EVENT, Message, TAKEN, key};
 
-/// The attributes file for the files of git-cowork.
-pub const ATTRIBUTES: &str = ".cowork/.gitattributes";
-/// Its content from the first session on.
-pub const ATTRIBUTES_TEXT: &str = "*.json linguist-generated\nknowledge.md merge=union\n";
-/// Facts that two sessions add are both kept.
-const MERGE: &str = "knowledge.md merge=union";
 /// The record in the state directory of files that are written but not committed.
 const NOTE: &str = "knowledge.json";
 
@@ -52,7 +47,9 @@ pub fn decide(
     let mut files = Vec::new();
     if let Some(text) = &decision.text {
         files.push((KNOWLEDGE.to_owned(), text.clone()));
-        files.extend(attributes(recorder, tip)?.map(|text| (ATTRIBUTES.to_owned(), text)));
+        let text = attributes::at_tip(recorder.git, tip)?;
+        let line = attributes::with_union_merge(text);
+        files.extend(line.map(|text| (ATTRIBUTES.to_owned(), text)));
     }
     let mut trailers = recorder.base_trailers();
     trailers.push(key::EVENT, KNOWLEDGE_EVENT);
@@ -118,20 +115,6 @@ pub fn may_write(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<bool> {
     }
     let there = git::blobs::hash_files(recorder.git, &paths, Store::No)?;
     Ok(there == git::snapshot::blob_ids(recorder.git, tip, &paths)?)
-}
-
-/// The attributes file with git-cowork's line added, if the tip lacks it.
-fn attributes(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<Option<String>> {
-    let bytes = recorder.git.reader().blob(git::Object::At(tip, ATTRIBUTES))?;
-    let Some(bytes) = bytes else { return Ok(Some(ATTRIBUTES_TEXT.to_owned())) };
-    let Ok(mut text) = String::from_utf8(bytes) else { return Ok(None) };
-    if text.lines().any(|line| line.trim_start().starts_with("knowledge.md ")) {
-        return Ok(None);
-    }
-    if !text.is_empty() && !text.ends_with('\n') {
-        text.push('\n');
-    }
-    Ok(Some(format!("{text}{MERGE}\n")))
 }
 
 fn write_all(recorder: &Recorder<'_>, note: &Unfinished) -> anyhow::Result<()> {

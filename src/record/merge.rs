@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::commit::{CONVENTIONAL, is_message_hook};
-use super::knowledge::ATTRIBUTES;
+use super::attributes::ATTRIBUTES;
 use super::{Recorder, archive, point, unmerged};
 use crate::error::Error;
 use crate::git::{

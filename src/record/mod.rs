@@ -6,6 +6,7 @@
 
 pub mod archive;
 pub mod attempt;
+pub mod attributes;
 pub mod depth;
 pub mod draft_refs;
 pub mod format;

@@ -42,7 +42,7 @@ pub fn knowledge_at(
     if entry.kind != EntryKind::File {
         return Ok(Err("is not a regular file"));
     }
-    let bytes = reader.blob(Object::Id(&entry.oid))?.unwrap_or_default();
+    let bytes = reader.blob(Object::At(commit, KNOWLEDGE))?.unwrap_or_default();
     Ok(KnowledgeFile::read(&bytes))
 }
 

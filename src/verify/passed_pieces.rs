@@ -42,7 +42,10 @@ impl Passed<'_> {
                 done.extend(one.ids);
             }
         }
-        let Some(bytes) = self.git.reader().blob(Object::Id(blob))? else { return Ok(false) };
+        let path = artifact_path(&self.session.name, self.artifact);
+        let Some(bytes) = self.git.reader().blob(Object::Document(blob, &path))? else {
+            return Ok(false);
+        };
         let text = String::from_utf8_lossy(&bytes);
         let (Some(passed), Some(renamed), Some(here)) = (
             self.pieces(&text, &[])?,

@@ -45,7 +45,8 @@ fn document(
     versions: &[Version],
     steps: &[Step],
 ) -> anyhow::Result<Value> {
-    let bytes = source.git.reader().blob(Object::Id(&newest.blob))?;
+    let path = artifact_path(&source.session().name, artifact);
+    let bytes = source.git.reader().blob(Object::Document(&newest.blob, &path))?;
     // Secrets are removed before the text is cut: half of an API key would not be recognized.
     let text = bytes.map(|bytes| source.clean(&String::from_utf8_lossy(&bytes)));
     let command = format!("git cat-file blob {}", newest.blob.short());

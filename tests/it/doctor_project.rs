@@ -57,8 +57,9 @@ fn settings_that_would_stop_a_session_later_are_named() {
     names(&sandbox, "warning", ".revs", "--unset blame.ignoreRevsFile");
     sandbox.git(&["config", "remote.origin.partialclonefilter", "blob:none"]);
     names(&sandbox, "warning", "partial clone", "git fetch --refetch");
-    sandbox.write(".gitattributes", "*.md filter=lfs\n");
-    names(&sandbox, "warning", "the filter 'lfs' applies", ".cowork/** -filter");
+    sandbox.write(".gitattributes", "*.md filter=crypt\n");
+    names(&sandbox, "problem", "the filter 'crypt' changes", ".cowork/** -filter");
+    sandbox.write(".gitattributes", "");
     sandbox.executable(&sandbox.root().join("bin/code"), "exit 0");
     sandbox.git(&["config", "cowork.review.editor", "code"]);
     names(&sandbox, "warning", "returns before", "code --wait");

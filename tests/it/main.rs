@@ -88,6 +88,7 @@ mod exit_codes;
 mod extras;
 mod faults;
 mod feedback;
+mod filters;
 mod findings;
 mod gate_code;
 #[cfg(unix)]

@@ -78,8 +78,7 @@ pub(crate) fn run(context: &Context, args: AdoptArgs) -> Answer {
     context.mode()?;
     let named = args.name.as_ref().or(context.global.session.as_ref());
     let name = free_name(git, &refs, named, &branch)?;
-    preflight::room_for_refs(git, &context.config()?.project, &name)?;
-    preflight::require_not_sparse(git, &name)?;
+    preflight::require_room(git, &context.config()?.project, &name)?;
     let linked = worktree::of_new(context, args.worktree.as_ref(), COMMAND)?;
     context.ui.set_session(&name);
     let held = lock::hold_with(context, &name, COMMAND, linked.is_none())?;

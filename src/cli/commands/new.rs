@@ -129,8 +129,7 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
     let found = if unborn { None } else { Some(beginning()?) };
     let begins_at = found.as_ref().map(|(_, start)| start);
     let own_name = free_name(git, &refs, named, words, begins_at)?;
-    preflight::room_for_refs(git, &context.config()?.project, &own_name)?;
-    preflight::require_not_sparse(git, &own_name)?;
+    preflight::require_room(git, &context.config()?.project, &own_name)?;
     let project = &context.config()?.project;
     MessageTrial { git, project, name: &own_name, title: words }.require_accepted()?;
     let linked = worktree::of_new(context, args.worktree.as_ref(), COMMAND)?;

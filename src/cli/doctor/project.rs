@@ -6,13 +6,14 @@ use crate::cli::context::Context;
 use crate::config::project_tools::{self, Concern};
 use crate::config::{Project, StageTags};
 use crate::git::{self, Git};
-use crate::record::MessageTrial;
+use crate::record::{MessageTrial, attributes};
 use crate::shell_quote::quoted;
 
 /// Runs all these checks; only those that found something say so.
 pub(super) fn look(context: &Context, git: &Git) -> Vec<Finding> {
     let Ok(config) = context.config() else { return Vec::new() };
-    let all = [tools(git, &config.project), messages(git, &config.project), settings(git)];
+    let project = &config.project;
+    let all = [tools(git, project), messages(git, project), filters(git, project), settings(git)];
     let told = all
         .into_iter()
         .map(|found| found.unwrap_or_else(|error| vec![Finding::of_error("project", &error)]));
@@ -60,6 +61,11 @@ fn messages(git: &Git, project: &Project) -> anyhow::Result<Vec<Finding>> {
     Ok(told.into_iter().collect())
 }
 
+fn filters(git: &Git, project: &Project) -> anyhow::Result<Vec<Finding>> {
+    let error = attributes::require_readable(git, project, &"session".parse()?).err();
+    Ok(error.iter().map(|error| Finding::of_error("filters", error)).collect())
+}
+
 fn settings(git: &Git) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     let mut warn = |check, text: String, fix: &str| {
@@ -81,10 +87,6 @@ fn settings(git: &Git) -> anyhow::Result<Vec<Finding>> {
             "blame.ignoreRevsFile names {file}, which is not there: a bare git blame fails"
         );
         warn("blame", text, "git config --unset blame.ignoreRevsFile");
-    }
-    if let Some((filter, path)) = git::settings::filter_of_sessions(git)? {
-        let text = format!("the filter '{filter}' applies to {path}");
-        warn("filters", text, "echo '.cowork/** -filter' >>.gitattributes");
     }
     if git::state::is_partial_clone(git)? {
         let text = "this is a partial clone: what sessions read is fetched one by one, or missing \

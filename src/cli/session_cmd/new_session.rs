@@ -13,9 +13,10 @@ use crate::cli::session_cmd::workspace::{self, recorder_of};
 use crate::cli::session_cmd::worktree::Linked;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
+use crate::git::filter::Filter;
 use crate::git::{self, Git, Head, Oid, RefTransaction, StatusEntry, Store};
 use crate::path_text::encoded;
-use crate::record::knowledge::{ATTRIBUTES, ATTRIBUTES_TEXT};
+use crate::record::attributes::{self, ATTRIBUTES};
 use crate::record::{self, Recorded, Recorder, Scope, point};
 use crate::session::{Inheritance, Protected, RefNames, Session, SessionName};
 use crate::workspace::{IGNORED, LEFT};
@@ -181,8 +182,8 @@ fn kept(
     paths.iter().map(one).collect()
 }
 
-/// The paths in the start commit. `.cowork/.gitattributes` is one of them only if there is no such
-/// file yet, or if it comes from a start that was killed.
+/// The paths that the start writes. `.cowork/.gitattributes` is not one of them if the user has
+/// uncommitted changes there.
 fn paths(
     held: &LockedSession,
     name: &SessionName,
@@ -190,10 +191,7 @@ fn paths(
 ) -> anyhow::Result<Vec<String>> {
     let mut paths = vec![format!("{}/{}", name.record_dir(), Artifact::Session.file_name())];
     paths.extend(brought(held, name, starting)?);
-    let theirs = held.state.protected()?.iter().any(|entry| entry.path == ATTRIBUTES)
-        // Do not look at the index: a start that was killed has staged its own file.
-        || git::snapshot::blob_id(&held.git, &starting.start, ATTRIBUTES)?.is_some();
-    if !theirs {
+    if !held.state.protected()?.iter().any(|entry| entry.path == ATTRIBUTES) {
         paths.push(ATTRIBUTES.to_owned());
     }
     Ok(paths)
@@ -226,20 +224,32 @@ fn commit(
         // The start was killed before its first draft was saved.
         return with_draft(context, held, name, starting, &tip);
     }
-    let ours = paths(held, name, starting)?;
+    let mut ours = paths(held, name, starting)?;
     let brought = brought(held, name, starting)?;
+    let project = &context.config()?.project;
+    if ours.iter().any(|path| path == ATTRIBUTES) {
+        let base = attributes::at_tip(git, start)?;
+        match attributes::wanted(git, project, name, base.as_deref())? {
+            Some(text) => write(git.top(), ATTRIBUTES, &text)?,
+            None => ours.retain(|path| path != ATTRIBUTES),
+        }
+    }
+    if let Some(filter) = attributes::require_readable(git, project, name)? {
+        let Filter { name, path, .. } = filter;
+        let error = format!("the filter '{name}' still applies to {path}");
+        return Err(attributes::left_out(Error::repository(error)).into());
+    }
     if let Some(from) = artifacts {
         git::paths::restore_worktree(git, from, &brought)?;
     }
-    for path in ours.iter().filter(|path| !brought.contains(path)) {
-        let text = if path == ATTRIBUTES { ATTRIBUTES_TEXT.to_owned() } else { render_json(file)? };
-        write(git.top(), path, &text)?;
+    for path in ours.iter().filter(|path| !brought.contains(path) && *path != ATTRIBUTES) {
+        write(git.top(), path, &render_json(file)?)?;
     }
     let workspace = workspace::open(context, held, name)?;
     let recorder = Recorder {
         git,
         refs,
-        project: &context.config()?.project,
+        project,
         state: &held.state,
         workspace: &workspace,
         name,

@@ -3,7 +3,7 @@
 use crate::config::Project;
 use crate::error::Error;
 use crate::git::{self, Git, Oid, RefName};
-use crate::record;
+use crate::record::{self, attributes};
 use crate::session::{NameUse, RefNames, SessionName, name_use};
 
 /// The checks that every command makes first: identity, refs, no git operation in progress.
@@ -94,13 +94,20 @@ pub(crate) fn first_free(
     Ok(first.clone())
 }
 
+/// Checks that a session of this name has room for its refs and files.
+///
+/// # Errors
+/// Exit 5: a ref prevents its refs, the checkout does not include its files, or its documents would
+/// not be readable once they are committed.
+pub(crate) fn require_room(git: &Git, project: &Project, name: &SessionName) -> anyhow::Result<()> {
+    room_for_refs(git, project, name)?;
+    require_not_sparse(git, name)?;
+    attributes::require_readable(git, project, name).map(drop)
+}
+
 /// Checks that no branch is named `cowork`, because git could then not create `cowork/NAME`, and no
 /// tag `cowork` or `cowork/NAME`, because of the tags `cowork/NAME/STAGE`.
-pub(crate) fn room_for_refs(
-    git: &Git,
-    project: &Project,
-    name: &SessionName,
-) -> anyhow::Result<()> {
+fn room_for_refs(git: &Git, project: &Project, name: &SessionName) -> anyhow::Result<()> {
     let prefix = &project.branch_prefix;
     let makes_tags = record::tags::root(project, git.top(), name) == Some(RefNames::tags(name));
     for full in RefNames::tags_in_the_way(name).iter().filter(|_| makes_tags) {

@@ -120,13 +120,9 @@ impl Look<'_> {
             return self.diff();
         }
         let reader = self.git.reader();
-        let paths: Vec<&str> = self.gate.paths.iter().map(String::as_str).collect();
         let mut out = String::new();
-        for (path, entry) in paths.iter().zip(reader.entries(&self.gate.tree, &paths)?) {
-            let blob = match entry.filter(|entry| entry.kind.is_blob()) {
-                Some(entry) => reader.blob(Object::Id(&entry.oid))?,
-                None => None,
-            };
+        for path in &self.gate.paths {
+            let blob = reader.blob(Object::At(&self.gate.tree, path))?;
             let text = blob.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
             if path.ends_with(".md") {
                 out += &markdown(&text, self.terminal.width(), self.context.color);

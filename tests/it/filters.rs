@@ -1,0 +1,142 @@
+//! Repositories whose attributes filter the files of sessions: one that stores content elsewhere, as
+//! git-lfs does, one that encrypts, as git-crypt does, and line ends that git refuses. The filters do
+//! what git-lfs 3.3 and git-crypt 0.7 were seen to do.
+
+use std::fs;
+
+use crate::support::Sandbox;
+
+const PRD: &str = "cowork/todo:.cowork/sessions/todo/prd.md";
+
+fn filter(sandbox: &Sandbox, name: &str, clean: &str, smudge: &str, attributes: &str) {
+    let bin = sandbox.root().join("filters");
+    fs::create_dir_all(&bin).unwrap();
+    for (way, script) in [("clean", clean), ("smudge", smudge)] {
+        sandbox.executable(&bin.join(way), script);
+        let path = bin.join(way);
+        sandbox.git(&["config", &format!("filter.{name}.{way}"), path.to_str().unwrap()]);
+    }
+    sandbox.git(&["config", &format!("filter.{name}.required"), "true"]);
+    sandbox.write(".gitattributes", attributes);
+    sandbox.git(&["add", "--renormalize", "."]);
+    sandbox.commit_file(".gitattributes", attributes, "attributes");
+}
+
+/// Stores the content under `.git/store` and commits a pointer.
+fn store_elsewhere(sandbox: &Sandbox) {
+    let clean = "f=$(mktemp); cat >$f; id=$(git hash-object $f); \
+                 store=$(git rev-parse --git-common-dir)/store; mkdir -p $store; mv $f $store/$id; \
+                 echo version https://git-lfs.github.com/spec/v1; echo oid sha256:$id";
+    let smudge = "f=$(mktemp); cat >$f; id=$(sed -n 's/^oid sha256://p' $f); \
+                  store=$(git rev-parse --git-common-dir)/store; \
+                  if [ -f $store/$id ]; then cat $store/$id; else cat $f; fi; rm -f $f";
+    let attributes = "*.md filter=lfs diff=lfs merge=lfs -text\n*.json filter=lfs -text\n";
+    filter(sandbox, "lfs", clean, smudge, attributes);
+}
+
+/// Encrypts everything below `.cowork`.
+fn encrypt(sandbox: &Sandbox) {
+    let clean = "printf '\\000GITCRYPT\\000'; tr 'A-Za-z' 'N-ZA-Mn-za-m'";
+    let smudge = "tail -c +11 | tr 'A-Za-z' 'N-ZA-Mn-za-m'";
+    let attributes = ".cowork/sessions/** filter=git-crypt diff=git-crypt\n";
+    filter(sandbox, "git-crypt", clean, smudge, attributes);
+}
+
+#[test]
+fn documents_are_committed_as_text_where_a_filter_stores_content_elsewhere() {
+    let sandbox = Sandbox::new();
+    store_elsewhere(&sandbox);
+    sandbox.auto(&[]).exits(0);
+    assert!(sandbox.git(&["show", PRD]).starts_with("# "));
+    sandbox.cowork(&["verify"]).exits(0);
+    sandbox.cowork(&["merge", "todo"]).exits(0);
+    assert!(!sandbox.git(&["log", "-1", "--format=%s", "main"]).starts_with("version"));
+    sandbox.commit_file("notes.md", "# Notes\n", "notes");
+    assert!(sandbox.git(&["show", "HEAD:notes.md"]).starts_with("version"));
+    sandbox.assert_sound();
+}
+
+/// The attributes of a repository that had sessions before it had the filter.
+#[test]
+fn a_second_session_leaves_out_a_filter_that_is_new() {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    sandbox.git(&["checkout", "-q", "main"]);
+    sandbox.git(&["merge", "-q", "cowork/todo"]);
+    store_elsewhere(&sandbox);
+    let new = ["new", "-n", "two", "a second idea", "--review", "auto", "--stop-after", "idea"];
+    sandbox.cowork(&new).exits(0);
+    let attributes = sandbox.read(".cowork/.gitattributes");
+    assert!(attributes.starts_with("* -filter -text"), "{attributes}");
+    assert!(attributes.contains("linguist-generated"), "{attributes}");
+    assert!(sandbox.git(&["show", "HEAD:.cowork/sessions/two/idea.md"]).starts_with("# "));
+}
+
+#[test]
+fn a_pointer_that_was_committed_is_read_as_the_document() {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    let text = sandbox.artifact("prd.md");
+    store_elsewhere(&sandbox);
+    sandbox.write(".cowork/.gitattributes", "");
+    sandbox.git(&["add", "--renormalize", "."]);
+    sandbox.git(&["commit", "-qam", "pointers"]);
+    assert!(sandbox.git(&["show", PRD]).starts_with("version"));
+    assert_eq!(sandbox.cowork(&["show", "prd"]).exits(0).stdout.trim(), text.trim());
+    assert!(sandbox.cowork(&["status"]).exits(0).stdout.contains("todo"));
+    assert!(sandbox.cowork(&["log"]).exits(0).stdout.contains("prd"));
+    let before = sandbox.all_refs();
+    sandbox.cowork(&["verify", "--fix"]);
+    let commits = sandbox.git(&["rev-list", "--count", &format!("{}..", before_tip(&before))]);
+    for commit in sandbox.git(&["rev-list", &format!("-{commits}"), "HEAD"]).lines() {
+        assert_ne!(sandbox.git(&["show", "--format=", "--name-only", commit]), "", "empty commit");
+    }
+    fs::remove_dir_all(sandbox.path(".git/store")).unwrap();
+    sandbox.cowork(&["show", "prd"]).exits(5).says("git lfs pull");
+}
+
+fn before_tip(refs: &str) -> &str {
+    let line = refs.lines().find(|line| line.contains("refs/heads/cowork/todo")).unwrap();
+    line.split(' ').find(|word| word.len() >= 40).unwrap()
+}
+
+#[test]
+fn a_filter_that_encrypts_is_not_left_out_unasked() {
+    let sandbox = Sandbox::new();
+    encrypt(&sandbox);
+    let before = sandbox.all_refs();
+    let refused = sandbox.auto(&[]).exits(5);
+    let refused = refused.says("the filter 'git-crypt'").says("echo '.cowork/** -filter' >>.gitattributes");
+    refused.says("git config cowork.project.filters true");
+    assert_eq!(sandbox.all_refs(), before);
+    assert!(sandbox.server.requests().is_empty(), "nothing was paid");
+
+    sandbox.git(&["config", "cowork.project.filters", "true"]);
+    sandbox.auto(&[]).exits(0);
+    assert!(sandbox.git(&["cat-file", "blob", PRD]).contains("GITCRYPT"));
+    assert!(sandbox.artifact("prd.md").starts_with("# "));
+    for command in ["show", "status", "log", "verify", "list", "diff"] {
+        let outcome = sandbox.cowork(&[command]).exits(0);
+        assert!(!outcome.stdout.contains("GITCRYPT"), "{command}: {}", outcome.stdout);
+    }
+    sandbox.cowork(&["revert", "todo", "--to", "plan", "--review", "auto"]).exits(0);
+    sandbox.cowork(&["merge", "todo"]).exits(0);
+    sandbox.assert_sound();
+
+    // As in a clone that is locked.
+    sandbox.git(&["config", "--remove-section", "filter.git-crypt"]);
+    sandbox.cowork(&["show", "todo", "prd"]).exits(5).says("git-crypt unlock");
+    let new = ["new", "-n", "two", "a second idea", "--review", "auto"];
+    sandbox.cowork(&new).exits(5).says("git-crypt unlock");
+    assert!(sandbox.git_fails(&["rev-parse", "-q", "--verify", "cowork/two"]));
+}
+
+#[test]
+fn line_ends_that_git_would_refuse_are_not_those_of_documents() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["config", "core.autocrlf", "true"]);
+    sandbox.git(&["config", "core.safecrlf", "true"]);
+    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    assert!(!sandbox.artifact("prd.md").contains('\r'));
+    sandbox.cowork(&["verify"]).exits(0);
+}
