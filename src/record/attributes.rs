@@ -10,11 +10,13 @@ use crate::session::{SessionName, artifact_path};
 
 /// The attributes file for the files of git-cowork.
 pub const ATTRIBUTES: &str = ".cowork/.gitattributes";
-/// Its lines from the first session on. The line ends of the project's other files are not those of
-/// the documents: with `core.safecrlf`, git would refuse them.
-const LINES: &str = "* -text\n*.json linguist-generated\nknowledge.md merge=union\n";
+/// Its first line: the line ends of the project's other files are not those of documents. With
+/// `core.safecrlf`, git would refuse them.
+const PLAIN: &str = "* -text\n";
 /// Its first line where a filter stores content elsewhere: a pointer is no document.
 const UNFILTERED: &str = "* -filter -text !diff !merge\n";
+/// Its other lines from the first session on.
+const LINES: &str = "*.json linguist-generated\nknowledge.md merge=union\n";
 /// Facts that two sessions add are both kept.
 const MERGE: &str = "knowledge.md merge=union";
 
@@ -29,7 +31,7 @@ pub fn at_tip(git: &Git, tip: &Oid) -> anyhow::Result<Option<String>> {
 
 /// The file with the line for facts added; `None` if it has that line.
 pub fn with_union_merge(text: Option<String>) -> Option<String> {
-    let Some(mut text) = text else { return Some(LINES.to_owned()) };
+    let Some(mut text) = text else { return Some(format!("{PLAIN}{LINES}")) };
     if text.lines().any(|line| line.trim_start().starts_with("knowledge.md ")) {
         return None;
     }
@@ -54,10 +56,15 @@ pub fn wanted(
     let now = std::fs::read_to_string(git.top().join(ATTRIBUTES)).unwrap_or_default();
     let is_filtered =
         require_readable(git, project, name)?.is_some() || now.starts_with(UNFILTERED);
-    let first = if is_filtered { UNFILTERED } else { "" };
-    let lines = base.unwrap_or(LINES);
-    let text = format!("{first}{}", lines.strip_prefix(first).unwrap_or(lines));
-    Ok(Some(text).filter(|text| Some(&**text) != base))
+    Ok(match (is_filtered, base) {
+        (false, Some(_)) => None,
+        (false, None) => Some(format!("{PLAIN}{LINES}")),
+        (true, base) => {
+            let lines = base.map_or(LINES, |base| base.strip_prefix(PLAIN).unwrap_or(base));
+            let text = format!("{UNFILTERED}{lines}");
+            (!lines.starts_with(UNFILTERED)).then_some(text)
+        }
+    })
 }
 
 /// Makes sure that the documents of a session can be read after they are committed. Returns the

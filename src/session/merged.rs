@@ -284,17 +284,15 @@ fn delivered(
     folder: &Oid,
 ) -> anyhow::Result<Option<(SessionFile, Oid)>> {
     let within = format!("{}/", session.name.artifact_dir());
-    let path = |artifact| {
-        let path = artifact_path(&session.name, artifact);
-        path.strip_prefix(&within).unwrap_or(&path).to_owned()
-    };
-    let report = path(Artifact::DeliveryReport);
-    let Some(report) = reader.entries(folder, &[&report])?.pop().flatten() else { return Ok(None) };
-    let Some(bytes) = reader.blob(Object::At(folder, &path(Artifact::Session)))? else {
+    let [file, report] =
+        [Artifact::Session, Artifact::DeliveryReport].map(|one| artifact_path(&session.name, one));
+    let names = [&file, &report].map(|path| path.strip_prefix(&within).unwrap_or(path));
+    let [Some(record), Some(report)] = &reader.entries(folder, &names)?[..] else {
         return Ok(None);
     };
+    let Some(bytes) = reader.blob(Object::Document(&record.oid, &file))? else { return Ok(None) };
     // Ignore a broken file.
-    Ok(serde_json::from_slice(&bytes).ok().map(|file| (file, report.oid)))
+    Ok(serde_json::from_slice(&bytes).ok().map(|file| (file, report.oid.clone())))
 }
 
 /// The tips of all branches that are not a session's, local and remote.
