@@ -10,7 +10,7 @@ use super::ref_list::Ref;
 use super::switch::same_place;
 use super::{Git, Oid, Part, Reader, RefName};
 use crate::error::Error;
-use crate::git::{fallback, lookup, ref_stamp, walk};
+use crate::git::{fallback, lookup, ref_stamp, snapshot, walk};
 use crate::shell_quote::quoted;
 
 /// A reference and the commit it names.
@@ -129,6 +129,18 @@ pub fn object_id(git: &Git, short: &str) -> Result<Option<Oid>> {
     match found.filter(|found| sure || found.is_some()) {
         Some(found) => Ok(found),
         None => verified(git, short),
+    }
+}
+
+/// [`object_id`] of a file's blob, which is probably the one at `path` of `commit`: a partial clone
+/// does not find an object by its abbreviated id before it was fetched.
+///
+/// # Errors
+/// Git cannot be started, or there is no such commit.
+pub fn object_id_at(git: &Git, short: &str, commit: &Oid, path: &str) -> Result<Option<Oid>> {
+    match snapshot::blob_id(git, commit, path)?.filter(|blob| blob.as_str().starts_with(short)) {
+        Some(blob) => Ok(Some(blob)),
+        None => object_id(git, short),
     }
 }
 

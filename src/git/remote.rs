@@ -110,6 +110,20 @@ pub fn upstream_remote(git: &Git, branch: &str) -> Result<Option<String>> {
     }
 }
 
+/// Fetches this many more commits of a branch into a shallow clone. A password is only asked for on
+/// a terminal.
+///
+/// # Errors
+/// The remote cannot be reached.
+pub fn deepen(git: &Git, remote: &str, branch: &str, by: usize, attended: bool) -> Result<()> {
+    let more = format!("--deepen={by}");
+    let fetch = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", &more, "--", remote];
+    let fetched = git.write(fetch).arg(RefName::branch(branch)?.as_str());
+    let fetched = fetched.env("GIT_TERMINAL_PROMPT", if attended { "1" } else { "0" }).checked();
+    moment::end();
+    fetched.map(drop)
+}
+
 /// True if a remote has this branch now; contacts the remote.
 ///
 /// # Errors

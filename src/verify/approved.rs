@@ -223,7 +223,15 @@ fn documents(
         };
         let mut now = blob(&session.tip)?;
         let mut renumbered = None;
-        let mut same = is_passed(git, reader.as_ref(), name, id, met.as_ref(), now.as_ref())?;
+        let is_passed = |now: Option<&Oid>| -> anyhow::Result<bool> {
+            let passed = match &met {
+                Some((_, left)) => left.clone(),
+                None if now.is_some_and(|now| now.as_str().starts_with(id)) => return Ok(true),
+                None => git::refs::object_id_at(git, id, &own.commit, &path)?,
+            };
+            is_same(git, reader.as_ref(), name, passed.as_ref(), now)
+        };
+        let mut same = is_passed(now.as_ref())?;
         // If git-cowork renumbered colliding ids, compare the version from before that.
         let renumbering = |entry: &&Entry| entry.trailers.get(key::RENUMBERED).is_some();
         for entry in session.history.iter().rev().filter(renumbering) {
@@ -234,7 +242,7 @@ fn documents(
             }
             if after == now {
                 now = before;
-                same = is_passed(git, reader.as_ref(), name, id, met.as_ref(), now.as_ref())?;
+                same = is_passed(now.as_ref())?;
             } else {
                 renumbered = renumbered.or_else(|| Some(entry.commit.clone()));
             }
@@ -258,8 +266,10 @@ pub(super) fn is_held(
     (stage, artifact): (Stage, Artifact),
     (approval, id): (&Entry, &str),
 ) -> anyhow::Result<bool> {
-    let Some(blob) = git::refs::object_id(git, id)? else { return Ok(false) };
     let path = artifact_path(&session.name, artifact);
+    let Some(blob) = git::refs::object_id_at(git, id, &approval.commit, &path)? else {
+        return Ok(false);
+    };
     let passed_in = |there: &Session| -> anyhow::Result<Option<PassedIn>> {
         let Some((_, entry)) = passed(there, artifact.file_name()) else { return Ok(None) };
         let changes = merged_changes(git, refs, there)?;
@@ -308,25 +318,18 @@ fn passed_by_change(
     Ok(Some(met))
 }
 
-/// True if the blob `now` is the approved version: the version of the change request `met`, or else
-/// the session's. Differences in `status` fields and white space are ignored.
-fn is_passed(
+/// True if two blobs of a file are the same, apart from `status` fields or from white space.
+fn is_same(
     git: &Git,
     reader: &dyn Reader,
     name: &str,
-    id: &str,
-    met: Option<&Left>,
+    passed: Option<&Oid>,
     now: Option<&Oid>,
 ) -> anyhow::Result<bool> {
-    let passed = match met {
-        Some((_, left)) => left.clone(),
-        None if now.is_some_and(|now| now.as_str().starts_with(id)) => return Ok(true),
-        None => git::refs::object_id(git, id)?,
-    };
     let (Some(passed), Some(now)) = (passed, now) else { return Ok(false) };
     let bytes = |oid: &Oid| ApprovedContent(vec![(name.to_owned(), oid.clone())]);
-    Ok(bytes(&passed).same(reader, &bytes(now))?
-        || !git::diff::differs_beyond_whitespace(git, &passed, now)?)
+    Ok(bytes(passed).same(reader, &bytes(now))?
+        || !git::diff::differs_beyond_whitespace(git, passed, now)?)
 }
 
 /// The blob of a file as last approved in the session, and the approving commit.

@@ -49,6 +49,7 @@ mod children;
 #[cfg(unix)]
 mod circles;
 mod codebase;
+mod clones;
 mod coding;
 #[cfg(unix)]
 mod colors;

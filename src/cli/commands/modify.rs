@@ -60,6 +60,7 @@ pub(crate) fn run(context: &Context, args: ModifyArgs) -> Answer {
     let change = text_input::text(context, &args.change, args.file.as_deref(), "change")?;
     context.mode()?;
     let parent = parent(context, git, &refs, args.project.as_ref())?;
+    upstream::fetch_missing(context, git, &refs, &parent)?;
     upstream::require_not_behind(git, &refs, &parent)?;
     let ChangeBase { parent: found, base, start, artifacts } = change_base(git, &refs, &parent)?;
     let named = args.name.as_ref().map(|name| parent.change(name)).transpose()?;

@@ -152,12 +152,14 @@ pub(crate) fn before_push(context: &Context, names: &[SessionName]) -> Answer {
 
 /// Finds the session, even if its `session.json` is unreadable at the tip.
 fn session(context: &Context, name: Option<&SessionName>) -> anyhow::Result<Session> {
-    find::session(context, name).or_else(|error| {
+    let found = find::session(context, name).or_else(|error| {
         let (git, refs) = (context.git()?, context.refs()?);
         let name = find::session_name(context, name)?;
         let Some(tip) = git.resolve(refs.branch(&name).as_str())? else { return Err(error) };
         Session::load_broken(git, &name, &tip)?.ok_or(error)
-    })
+    })?;
+    find::warn_if_cut_off(context, &found)?;
+    Ok(found)
 }
 
 /// All findings about a session: its problems, and the work in progress.

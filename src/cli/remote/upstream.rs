@@ -1,9 +1,11 @@
-//! Checks for commits of a session that exist only on a remote: continuing without them would make
-//! the two branches diverge, and a forced push would lose them.
+//! Commits of a session that exist only on a remote: continuing without newer ones would make the two
+//! branches diverge, and a forced push would lose them; a shallow clone fetches older ones.
 
+use crate::cli::context::Context;
 use crate::error::Error;
+use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, Oid, RefName};
-use crate::session::{RefNames, SessionName};
+use crate::session::{RefNames, Session, SessionName};
 
 /// Checks that no remote-tracking branch of the session contains commits that were never on the
 /// local branch. Commits that the local branch once had, before a revert, an amend or a rebase, are
@@ -44,6 +46,69 @@ pub(crate) fn require_not_behind(
             .hint(format!("or keep only theirs: git switch {short} && git reset --keep {remote}"))
         };
         return Err(error.hint("then run the command again").into());
+    }
+    Ok(())
+}
+
+/// Number of commits that a shallow clone fetches first.
+const DEEPEN: usize = 100;
+
+/// True if this shallow clone does not have all commits of the session and the one it began from.
+///
+/// # Errors
+/// Git cannot be read.
+pub(crate) fn is_cut_off(git: &Git, session: &Session) -> anyhow::Result<bool> {
+    let ends = git::blame::shallow_ends(git)?;
+    Ok(session.history.iter().any(|entry| ends.contains(&entry.commit)))
+}
+
+/// The command that fetches the commits of a session that a shallow clone does not have.
+///
+/// # Errors
+/// Git cannot be read.
+pub(crate) fn deepen_command(git: &Git, branch: &str) -> anyhow::Result<String> {
+    Ok(match git::remote::upstream_remote(git, branch)? {
+        Some(remote) => format!("git fetch --deepen={DEEPEN} {remote} {branch}"),
+        None => "git fetch --unshallow".to_owned(),
+    })
+}
+
+/// Fetches the commits of a session that a shallow clone, such as a runner's, does not have:
+/// without them the critic would get no diff, and reports would count nothing.
+///
+/// # Errors
+/// Exit 5, with the command: they cannot be fetched.
+pub(crate) fn fetch_missing(
+    context: &Context,
+    git: &Git,
+    refs: &RefNames,
+    name: &SessionName,
+) -> anyhow::Result<()> {
+    let mut by = DEEPEN;
+    let mut ends = git::blame::shallow_ends(git)?;
+    while !ends.is_empty()
+        // The caller reports a session that cannot be read.
+        && let Ok(session) = Session::find(git, refs, name)
+        && is_cut_off(git, &session)?
+    {
+        let branch = refs.short_branch(name);
+        let command = deepen_command(git, &branch)?;
+        let refused = |why: String| {
+            let lacks = format!("this shallow clone does not have all commits of {name}");
+            Error::repository(format!("{lacks}; {why}")).hint(&*command)
+        };
+        let Some(remote) = git::remote::upstream_remote(git, &branch)? else {
+            return Err(refused("it has no remote to fetch them from".to_owned()).into());
+        };
+        let text = format!("fetching the commits of {name} that this shallow clone does not have");
+        context.ui.emit(Event::Note { text });
+        git::remote::deepen(git, &remote, &branch, by, context.attended())
+            .map_err(|error| refused(format!("fetching them failed: {error:#}")))?;
+        let before = std::mem::replace(&mut ends, git::blame::shallow_ends(git)?);
+        if before == ends {
+            return Err(refused(format!("{remote} does not have them either")).into());
+        }
+        by *= 2;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Delivered sessions, which are merged or published.
 
 use crate::cli::context::Context;
+use crate::cli::remote::upstream;
 use crate::cli::session_cmd::find;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
@@ -73,6 +74,7 @@ pub(crate) fn completed(context: &Context, name: &SessionName) -> anyhow::Result
             .hint(format!("restore it first: git cowork restore {name}"))
             .into());
     }
+    upstream::fetch_missing(context, git, &refs, name)?;
     let session = Session::find(git, &refs, name)?;
     if session.is_completed() && session.waiting().is_none() {
         return Ok(session);

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use crate::cli::context::Context;
+use crate::cli::remote::upstream;
 use crate::cli::session_cmd::{next_step, pending_start};
 use crate::cli::suggest::hinted;
 use crate::error::Error;
@@ -66,7 +67,20 @@ pub(crate) fn readable(context: &Context, named: Option<&SessionName>) -> anyhow
         context.ui.emit(Event::Note { text });
         return Ok(session);
     }
-    session(context, named)
+    let session = session(context, named)?;
+    warn_if_cut_off(context, &session)?;
+    Ok(session)
+}
+
+/// Warns that commits of a session are not in this shallow clone.
+pub(crate) fn warn_if_cut_off(context: &Context, session: &Session) -> anyhow::Result<()> {
+    let git = context.git()?;
+    if upstream::is_cut_off(git, session)? {
+        let fetch = upstream::deepen_command(git, &context.refs()?.short_branch(&session.name))?;
+        let lacks = format!("this shallow clone does not have all commits of {}", session.name);
+        context.ui.emit(Event::Warning { text: format!("{lacks}; fetch them: {fetch}") });
+    }
+    Ok(())
 }
 
 /// The name of the session that [`session`] finds.

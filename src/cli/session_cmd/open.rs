@@ -65,6 +65,7 @@ pub(crate) fn take_after(
     {
         git::switch::track_remote(git, &short)?;
     }
+    upstream::fetch_missing(context, git, &refs, &name)?;
     upstream::require_not_behind(git, &refs, &name)?;
     let unfinished = pending_start::is_unfinished(git, &refs, &name)?;
     if !unfinished {
