@@ -2,9 +2,14 @@
 //! branches. The results never contain credentials.
 
 use std::fmt::Write as _;
+use std::process::{Command, Stdio};
 
 /// The most characters of the body of a pull request on GitHub; more than most people write.
 pub const LONGEST_BODY: usize = 65_536;
+
+/// Hosts whose names are no aliases.
+const PUBLIC: [&str; 5] =
+    ["github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "git.sr.ht"];
 
 /// The software a host runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +44,7 @@ pub struct Address {
 impl Address {
     /// Parses a remote's URL: `git@host:owner/name.git`, `ssh://…`, `https://…`. `None` for a local
     /// path, a bundle, or anything else without a host.
-    pub fn parse(url: &str) -> Option<Self> {
+    fn parse(url: &str) -> Option<Self> {
         let url = url.trim();
         let (host, path, scheme) = match url.split_once("://") {
             Some((scheme, rest)) => {
@@ -74,6 +79,29 @@ impl Address {
             return None;
         }
         Some(Self { forge: forge_of(&host), host, path: path.to_owned(), scheme })
+    }
+
+    /// Parses a remote's URL like [`Address::parse`]. A host that may be an alias in the user's ssh
+    /// configuration (`git@work:owner/name`) is the one that ssh connects to.
+    pub fn of_remote(url: &str) -> Option<Self> {
+        let parsed = Self::parse(url)?;
+        let over_ssh = match url.trim().split_once("://") {
+            Some((scheme, _)) => scheme.contains("ssh"),
+            None => true,
+        };
+        if !over_ssh || PUBLIC.contains(&&*parsed.host) {
+            return Some(parsed);
+        }
+        let alias = url.trim().rsplit_once("://").map_or(url.trim(), |(_, rest)| rest);
+        let alias = alias.split(['/', ':']).next().unwrap_or_default();
+        let alias = alias.rsplit('@').next().unwrap_or_default();
+        Some(match ssh_host(alias).filter(|host| !host.eq_ignore_ascii_case(alias)) {
+            Some(host) => {
+                let host = public_host(&host.to_ascii_lowercase());
+                Self { forge: forge_of(&host), host, ..parsed }
+            }
+            None => parsed,
+        })
     }
 
     /// The most characters that the body of a pull request may have.
@@ -130,6 +158,14 @@ pub fn without_credentials(url: &str) -> String {
 
 fn without_port(host: &str) -> &str {
     host.split_once(':').map_or(host, |(host, _)| host)
+}
+
+/// The host that ssh connects to for this name (ssh(1), `-G`); `None` if it does not say.
+fn ssh_host(name: &str) -> Option<String> {
+    let ask = Command::new("ssh").args(["-G", "--", name]).stdin(Stdio::null()).output().ok()?;
+    let text = String::from_utf8_lossy(&ask.stdout);
+    let mut hosts = text.lines().filter_map(|line| line.strip_prefix("hostname "));
+    hosts.next().map(str::to_owned)
 }
 
 /// The host of the web pages: forges accept ssh on other host names if port 22 is blocked, and

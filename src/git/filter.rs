@@ -93,7 +93,9 @@ pub(super) fn undone(
     if known.is_none() && of_paths(git, &[path])?.is_none() {
         return Ok(bytes);
     }
-    let error = Error::repository(format!("{path} is committed through a filter that cannot be undone here"));
+    let error = Error::repository(format!(
+        "{path} is committed through a filter that cannot be undone here"
+    ));
     Err(match known {
         Some((_, command)) => error.hint(*command),
         None => error.hint(format!("git check-attr filter -- {path}")),

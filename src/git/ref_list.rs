@@ -12,6 +12,7 @@ use anyhow::Result;
 
 use super::output::{lossy, path_buf};
 use super::ref_stamp::Stamp;
+use super::switch::same_place;
 use super::{Git, Head, Oid, RefName};
 use crate::git::refs;
 use crate::moment::Untouched;
@@ -63,8 +64,7 @@ pub(super) struct RefList {
     objects: BTreeMap<RefName, Oid>,
     /// The symbolic ones, with the names of their targets.
     symbolic: Vec<(String, String)>,
-    /// The working trees that have a branch checked out, by the full name of the branch. For the
-    /// `HEAD` of a bare repository, git prints the git directory.
+    /// The working trees that have a branch checked out, by the full name of the branch.
     pub(super) worktrees: BTreeMap<String, PathBuf>,
     /// The branch that this working tree has checked out, if it has a commit.
     pub(super) branch: Option<RefName>,
@@ -209,8 +209,11 @@ fn read(git: &Git, places: &[String]) -> Result<RefList> {
             list.roots.insert(name);
             return Ok(());
         }
-        if !tree.is_empty() {
-            list.worktrees.insert(name.clone(), path_buf(tree));
+        // For the `HEAD` of a bare repository, which has nothing checked out, git prints the git
+        // directory.
+        let tree = path_buf(tree);
+        if !tree.as_os_str().is_empty() && !same_place(&tree, git.common_dir()) {
+            list.worktrees.insert(name.clone(), tree);
         }
         if !target.is_empty() {
             list.symbolic.push((name.clone(), lossy(target)));

@@ -23,8 +23,7 @@ pub struct RefInfo {
     /// The object it points to directly, which a transaction compares: for an annotated tag, the
     /// tag itself.
     pub object: Oid,
-    /// The working tree that has this branch checked out. For the `HEAD` of a bare repository, git
-    /// reports the git directory, which is not a working tree.
+    /// The working tree that has this branch checked out.
     pub worktree: Option<PathBuf>,
     /// Time of the commit or annotated tag (Unix seconds); 0 for other objects.
     pub committer_time: i64,

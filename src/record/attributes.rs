@@ -94,15 +94,16 @@ pub fn require_readable(
         let error = Error::repository(format!(
             "the filter '{name}' applies to {path} and is not set up in this clone"
         ));
-        let command = filter.set_up().map_or_else(
-            || format!("git config filter.{name}.clean COMMAND"),
-            str::to_owned,
-        );
+        let command = filter
+            .set_up()
+            .map_or_else(|| format!("git config filter.{name}.clean COMMAND"), str::to_owned);
         return Err(error.hint(command).into());
     }
-    Err(left_out(Error::repository(format!("the filter '{name}' changes {path} when it is committed")))
-        .hint("or read and write them through it: git config cowork.project.filters true")
-        .into())
+    Err(left_out(Error::repository(format!(
+        "the filter '{name}' changes {path} when it is committed"
+    )))
+    .hint("or read and write them through it: git config cowork.project.filters true")
+    .into())
 }
 
 /// Adds the command that exempts the files of sessions from filters.

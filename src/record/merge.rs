@@ -6,8 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::commit::{CONVENTIONAL, is_message_hook};
 use super::attributes::ATTRIBUTES;
+use super::commit::{CONVENTIONAL, is_message_hook};
 use super::{Recorder, archive, point, unmerged};
 use crate::error::Error;
 use crate::git::{

@@ -10,7 +10,7 @@ use super::find::Unreadable;
 use super::merged::merged_in;
 use super::{
     CommittedFiles, Entry, Kind, RefNames, SESSIONS, Session, SessionName, Trailers, artifact_path,
-    key, renumbered, renumberings,
+    is_there, key, renumbered, renumberings,
 };
 use crate::artifact::{Artifact, Base, Parent, Plan, SessionFile, Store, Task};
 use crate::error::Error;
@@ -238,8 +238,9 @@ pub(crate) fn related_commits(
         .blob(Object::At(tip, &artifact_path(&owner, Artifact::Session)))?
         .and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let base = file.and_then(|file| file.base.commit.parse::<Oid>().ok());
+    // A rewritten history, or a shallow clone, does not have the owner's base.
+    let base = base.filter(|base| is_there(reader.as_ref(), base));
     let hide: Vec<Oid> = base.into_iter().chain(but.iter().cloned()).collect();
-    // If the owner's base is missing (a shallow clone), the walk fails and finds no commits.
     let commits = reader.walk(std::slice::from_ref(tip), &hide).unwrap_or_default();
     let named = commits.into_iter().filter_map(|commit| {
         let name =
@@ -401,8 +402,10 @@ fn in_a_tree(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<C
             .hint("if it was created elsewhere: git fetch")
             .into());
     };
-    let hide: Vec<Oid> = file.base.commit.parse().into_iter().collect();
-    let commits = git.reader().walk(std::slice::from_ref(tip), &hide).unwrap_or_default();
+    let reader = git.reader();
+    let base = file.base.commit.parse().ok().filter(|base| is_there(reader.as_ref(), base));
+    let hide: Vec<Oid> = base.into_iter().collect();
+    let commits = reader.walk(std::slice::from_ref(tip), &hide).unwrap_or_default();
     let newest = commits.iter().find(|commit| Entry::of(commit, &file.id).is_some());
     let commit = newest.map_or(tip, |commit| &commit.id).to_string();
     Ok(ChangeBase {

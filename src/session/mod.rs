@@ -359,6 +359,30 @@ impl Session {
         self.waiting().filter(|waiting| waiting.answer.is_none())
     }
 
+    /// The commit that the session began from; if its history was rewritten since, the parent of its
+    /// start commit.
+    ///
+    /// # Errors
+    /// Neither is in this repository.
+    pub fn began(&self, git: &Git) -> anyhow::Result<Oid> {
+        let recorded: Oid = self.file.base.commit.parse()?;
+        let start = self.history.first().filter(|entry| entry.kind == Kind::Start);
+        let then = start.and_then(|start| start.parents.first()).cloned();
+        let reader = git.reader();
+        [Some(recorded.clone()), then]
+            .into_iter()
+            .flatten()
+            .find(|commit| is_there(reader.as_ref(), commit))
+            .ok_or_else(|| {
+                Error::repository(format!(
+                    "the commit that session '{}' began from is not here: {recorded}",
+                    self.name
+                ))
+                .hint("get what a remote has: git fetch --refetch")
+                .into()
+            })
+    }
+
     /// True if `commit` is reachable from the session's tip, but not from its base (if the base is
     /// in this repository).
     fn stands_on(&self, git: &Git, commit: &Oid) -> anyhow::Result<bool> {

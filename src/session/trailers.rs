@@ -138,6 +138,11 @@ impl Trailers {
 
     fn of_paragraph(lines: &[&str]) -> Self {
         let mut trailers = Self::default();
+        // `git am` keeps the signature of git format-patch in the message of an empty commit.
+        let lines = match lines {
+            [lines @ .., dashes, _] if dashes.trim_end() == "--" => lines,
+            lines => lines,
+        };
         for line in lines {
             if line.starts_with([' ', '\t']) {
                 if let Some((_, value)) = trailers.0.last_mut() {

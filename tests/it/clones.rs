@@ -62,7 +62,8 @@ fn a_run_that_cannot_fetch_them_says_how() {
     sandbox.git(&["remote", "set-url", "origin", "file:///nowhere"]);
     let before = sandbox.all_refs();
     let told = sandbox.cowork(&["resume", "--review", "auto"]).exits(5);
-    told.says("does not have all commits of todo").says("git fetch --deepen=100 origin cowork/todo");
+    told.says("does not have all commits of todo")
+        .says("git fetch --deepen=100 origin cowork/todo");
     assert_eq!(sandbox.all_refs(), before);
     sandbox.git(&["remote", "remove", "origin"]);
     sandbox.cowork(&["resume"]).exits(5).says("git fetch --unshallow");

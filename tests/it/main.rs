@@ -48,8 +48,8 @@ mod check_logs;
 mod children;
 #[cfg(unix)]
 mod circles;
-mod codebase;
 mod clones;
+mod codebase;
 mod coding;
 #[cfg(unix)]
 mod colors;
@@ -150,6 +150,8 @@ mod numbers;
 mod odd_branches;
 #[cfg(unix)]
 mod odd_files;
+#[cfg(unix)]
+mod odd_histories;
 #[cfg(unix)]
 #[cfg(unix)]
 mod one_run;

@@ -62,7 +62,7 @@ pub(crate) fn run(context: &Context, args: &DiffArgs) -> Answer {
 /// The merge base of the session and its base branch, or the session's start commit if the base
 /// branch already contains the session.
 fn left_base(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Oid> {
-    let began: Oid = session.file.base.commit.parse()?;
+    let began: Oid = session.began(git)?;
     let Some(base) = review_base(git, refs, session)? else { return Ok(began) };
     let Some(onto) = git.resolve(&RefNames::local(&base))? else { return Ok(began) };
     let parted = git.read(["merge-base", onto.as_str(), session.tip.as_str()]).output()?;

@@ -75,8 +75,8 @@ impl Proposal {
     /// The repository that receives the pull request, and the owner of the fork if the branch is
     /// pushed to a fork.
     fn place(&self, git: &Git) -> anyhow::Result<Option<(Address, Option<String>)>> {
-        let Some(head) = Address::parse(&self.url) else { return Ok(None) };
-        let into = Address::parse(&git::remote::push_url(git, &self.base_remote)?);
+        let Some(head) = Address::of_remote(&self.url) else { return Ok(None) };
+        let into = Address::of_remote(&git::remote::push_url(git, &self.base_remote)?);
         Ok(match into {
             Some(into) if into.host == head.host && into.path != head.path => {
                 let owner = head.owner().to_owned();
@@ -188,7 +188,7 @@ fn base_commit(git: &Git, remote: &str, base: &str, session: &Session) -> anyhow
             return Ok(commit);
         }
     }
-    Ok(session.file.base.commit.parse()?)
+    session.began(git)
 }
 
 /// Makes sure that the remote has the base branch: a pull request against another session's branch

@@ -17,7 +17,7 @@ pub(super) fn look(context: &Context, git: &Git) -> Vec<Finding> {
         let head = git.head().ok()?;
         let branch = head.branch().map(git::RefName::short).unwrap_or_default().to_owned();
         let remote = git::remote::default_remote(git, &branch).ok()??;
-        Address::parse(&git::remote::push_url(git, &remote).ok()?)
+        Address::of_remote(&git::remote::push_url(git, &remote).ok()?)
     };
     let Some(address) = address() else { return Vec::new() };
     let (host, top, env) = (address.host.clone(), git.top().to_owned(), context.env.clone());

@@ -159,7 +159,7 @@ fn base_of(git: &Git, session: &Session) -> anyhow::Result<Oid> {
     let branch = RefNames::local(&base.branch);
     match git.resolve(&branch)?.filter(|_| !base.branch.is_empty()) {
         Some(tip) => Ok(tip),
-        None => Ok(base.commit.parse()?),
+        None => session.began(git),
     }
 }
 
