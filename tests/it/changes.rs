@@ -48,6 +48,23 @@ fn merge(sandbox: &Sandbox, into: &str, branches: [&str; 2]) {
 }
 
 #[test]
+fn a_session_is_merged_with_its_finished_changes() {
+    let sandbox = two_changes();
+    sandbox.git(&["switch", "-q", "cowork/todo"]);
+    sandbox.cowork(&["merge", "--dry-run", "--with-changes"]).exits(0).says(SORTED);
+    sandbox.cowork(&["merge", "--with-changes"]).exits(0);
+    assert_eq!(sandbox.git(&["branch", "--show-current"]), "main");
+    assert_eq!(sandbox.git(&["rev-list", "--count", "--first-parent", "main", "--merges"]), "3");
+    assert!(sandbox.blob("main", "lib/add.sh").contains("at once"));
+    assert!(sandbox.blob("main", "lib/list.sh").contains("Sort todos"));
+    for name in ["todo", "todo--quick", "todo--sorted"] {
+        let merged = sandbox.cowork(&["merge", name]).exits(0);
+        merged.says("already merged into main");
+    }
+    sandbox.assert_sound();
+}
+
+#[test]
 fn different_things_merge_in_both_orders() {
     let sandbox = two_changes();
     let mut trees = Vec::new();

@@ -36,14 +36,36 @@ pub(crate) struct MergeArgs {
     /// Merge only the code, as one commit, without .cowork/sessions; the session is kept
     #[arg(long)]
     without_artifacts: bool,
+    /// Merge its finished change requests, too, oldest first
+    #[arg(long)]
+    with_changes: bool,
     /// Only print whether the session can be merged, and the merge message it would get
     #[arg(long)]
     dry_run: bool,
 }
 
 pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
-    let refs = context.refs()?;
+    let (git, refs) = (context.git()?, context.refs()?);
     let name = delivered::name(context, args.name.as_ref())?;
+    let changes = match args.with_changes {
+        true => delivered::changes(git, &refs, &name)?,
+        false => Vec::new(),
+    };
+    let into = merge(context, args, name, args.into.as_deref())?;
+    for change in changes {
+        merge(context, args, change, Some(&into))?;
+    }
+    Ok(0)
+}
+
+/// Merges one session into a branch, or into the one that it was started on; returns that branch.
+fn merge(
+    context: &Context,
+    args: &MergeArgs,
+    name: SessionName,
+    into: Option<&str>,
+) -> anyhow::Result<String> {
+    let refs = context.refs()?;
     let held = lock::hold_with(context, &name, "git cowork merge", !args.dry_run)?;
     let git = &held.git;
     let session = delivered::completed(context, &name)?;
@@ -54,8 +76,8 @@ pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
         })?;
     }
     preflight::check(git, &refs)?;
-    let into = match &args.into {
-        Some(into) => into.clone(),
+    let into = match into {
+        Some(into) => into.to_owned(),
         None => base_branch(git, &refs, &session)?.ok_or_else(|| {
             Error::repository(format!("'{name}' was not started on a branch"))
                 .hint(format!("name the branch: git cowork merge {name} --into BRANCH"))
@@ -67,7 +89,7 @@ pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
         let by = delivered::said_by(merged, &session);
         let text = format!("{name} is already merged into {into}{by}");
         context.ui.emit(Event::Note { text });
-        return Ok(0);
+        return Ok(into);
     }
     approved::require(context, git, &session, args.force)?;
     if let Some(found) = embedded_repository(git, &session)? {
@@ -89,7 +111,7 @@ pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
     if args.dry_run {
         say_what_would_be(context, git, &session, (&branch, &onto), args.without_artifacts)?;
         context.print(&delivery.message())?;
-        return Ok(0);
+        return Ok(into);
     }
     let from = git.head()?;
     if from.branch() != Some(&branch) {
@@ -119,7 +141,7 @@ pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
                 let text = format!("you are on {} now{back}", branch.short());
                 context.ui.emit(Event::Note { text });
             }
-            Ok(0)
+            Ok(into)
         }
         Err(error) => {
             if let Err(stuck) = go_back(git, &from) {

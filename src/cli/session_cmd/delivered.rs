@@ -49,6 +49,25 @@ pub(crate) fn newest(git: &Git, refs: &RefNames) -> anyhow::Result<Option<Sessio
     Ok(open.map(|(head, _)| head.clone()))
 }
 
+/// The delivered change requests of a session, oldest first.
+///
+/// # Errors
+/// Git fails.
+pub(crate) fn changes(
+    git: &Git,
+    refs: &RefNames,
+    name: &SessionName,
+) -> anyhow::Result<Vec<SessionName>> {
+    let (mut heads, _) = heads(git, refs)?;
+    let is_change = |head: &SessionHead| {
+        let parent = head.name().patch_parts().map(|(parent, _)| parent);
+        parent == Some(name.as_str()) && head.is_completed()
+    };
+    heads.retain(is_change);
+    heads.sort_by_key(SessionHead::time);
+    Ok(heads.iter().map(|head| head.name().clone()).collect())
+}
+
 /// The commit that merged a session, formatted as `: 1a2b3c4`; empty if that commit is the
 /// session's own tip.
 pub(crate) fn said_by(merged: &Merged, session: &Session) -> String {
