@@ -22,8 +22,8 @@ const HEAD: &str = "\
 
 /// Returns a project configuration in which everything is commented out: text after `# `, keys
 /// after `#`.
-/// The subject template is set if there is one that the project's convention wants.
-pub fn template_file(subject: Option<&str>) -> String {
+/// These keys of `[project]` are set: the project's convention of messages wants them.
+pub fn template_file(set: &[(&str, String)]) -> String {
     let usual = Config::default();
     let tool = ToolConfig {
         command: "make coverage".to_owned(),
@@ -59,9 +59,9 @@ pub fn template_file(subject: Option<&str>) -> String {
             };
             text.push_str(&described(key));
             let value = sample(key.shape, value.unwrap_or(Value::Text(String::new())));
-            let set = subject.filter(|_| (section, key.name) == ("project", "subject"));
+            let set = set.iter().find(|(name, _)| section == "project" && *name == key.name);
             text.push_str(&match set {
-                Some(subject) => format!("subject = \"{subject}\"\n"),
+                Some((name, value)) => format!("{name} = {value}\n"),
                 None => format!("#{} = {value}\n", key.name),
             });
         }
@@ -103,14 +103,14 @@ mod tests {
 
     #[test]
     fn the_template_sets_nothing() {
-        let loaded = load_text(template_file(None));
+        let loaded = load_text(template_file(&[]));
         assert_eq!(loaded.config, Config::default());
         assert!(loaded.origins.is_empty());
     }
 
     #[test]
     fn the_template_has_every_key_and_all_are_accepted() {
-        let uncommented: String = template_file(None)
+        let uncommented: String = template_file(&[])
             .lines()
             .map(|line| match line.strip_prefix('#') {
                 Some(key) if !key.starts_with(' ') => format!("{key}\n"),
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn the_template_shows_the_defaults() {
-        let text = template_file(None);
+        let text = template_file(&[]);
         for line in [
             "#model = \"gpt-4.1\"",
             "#gates = [\"triage\", \"idea\", \"prd\", \"design\", \"plan\", \"coding\"]",

@@ -57,16 +57,17 @@ impl MessageTrial<'_> {
         .into())
     }
 
-    /// The subject template that the project's hooks or its convention want; `None` if the present
-    /// one is accepted.
+    /// The settings that the project's hooks or its convention want; `None` if the present ones are
+    /// accepted.
     ///
     /// # Errors
     /// As for [`git::hooks::refuses_message`].
-    pub fn wanted(self) -> anyhow::Result<Option<String>> {
-        if self.refusal()?.is_none() {
-            return Ok(project_tools::subject(self.git.top()));
+    pub fn wanted(self) -> anyhow::Result<Option<Project>> {
+        if self.refusal()?.is_some() {
+            return self.accepted();
         }
-        Ok(self.accepted()?.map(|project| project.subject))
+        let subject = project_tools::subject(self.git.top());
+        Ok(subject.map(|subject| Project { subject, ..self.project.clone() }))
     }
 
     /// The settings under which the hooks accept the messages.

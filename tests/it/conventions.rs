@@ -2,6 +2,8 @@
 //! every tag for a version. The hooks do what commitlint 20, gitlint 0.19 and commitizen 4 were
 //! seen to do.
 
+use std::fs;
+
 use crate::support::Sandbox;
 
 /// `config-conventional`: a known type, a subject that begins in lower case, no full stop, at most
@@ -59,8 +61,27 @@ fn a_convention_that_no_template_meets_ends_before_anything_is_made() {
     assert!(sandbox.server.requests().is_empty());
     sandbox.hook("commit-msg", "grep -q ^Signed-off-by: \"$1\" || { echo 'DCO'; exit 1; }");
     sandbox.auto(&[]).exits(5).says("git config cowork.project.signoff true");
+    sandbox.cowork(&["init"]).exits(0).says("signoff = true");
+    assert!(sandbox.read(".cowork/config.toml").contains("\nsignoff = true\n"));
+    fs::remove_dir_all(sandbox.path(".cowork")).unwrap();
     sandbox.git(&["config", "cowork.project.signoff", "true"]);
     sandbox.auto(&["--stop-after", "idea"]).exits(0);
+}
+
+/// A change and an adopted branch meet the hooks like a new session.
+#[test]
+fn no_command_makes_anything_that_a_convention_refuses() {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&[]).exits(0);
+    sandbox.git(&["switch", "-q", "-c", "feature", "main"]);
+    sandbox.commit_file("lib/feature.sh", "true\n", "a feature");
+    sandbox.hook("commit-msg", COMMITLINT);
+    let (before, paid) = (sandbox.all_refs(), sandbox.server.requests().len());
+    for command in [&["modify", "--project", "todo", "one more thing"][..], &["adopt", "feature"]] {
+        sandbox.cowork(command).exits(5).says("cowork.project.subject");
+    }
+    assert_eq!(sandbox.all_refs(), before);
+    assert_eq!(sandbox.server.requests().len(), paid, "nothing was paid");
 }
 
 #[test]

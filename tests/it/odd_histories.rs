@@ -83,3 +83,26 @@ fn a_pull_request_goes_to_the_host_that_ssh_connects_to() {
     let told = sandbox.cowork(&["pr", "--dry-run"]).exits(0).stdout;
     assert!(told.contains("https://github.com/ana/todo/compare/main...cowork/todo"), "{told}");
 }
+
+/// Settings with which git sees less of the working tree.
+#[test]
+fn a_commit_has_every_file_of_its_task_whatever_git_is_told_to_overlook() {
+    let sandbox = Sandbox::new();
+    sandbox.commit_file("lib/store.sh", "# TASK-001: Keep todos in b file\n", "old");
+    let monitor = sandbox.root().join("monitor");
+    sandbox.executable(&monitor, "printf 'nothing\\0'");
+    for (key, value) in [
+        ("core.fsmonitor", monitor.to_str().unwrap()),
+        ("status.showUntrackedFiles", "no"),
+        ("core.checkStat", "minimal"),
+    ] {
+        sandbox.git(&["config", key, value]);
+    }
+    sandbox.git(&["update-index", "--assume-unchanged", "lib/store.sh"]);
+    sandbox.auto(&[]).exits(0);
+    assert_eq!(sandbox.blob("cowork/todo", "lib/store.sh"), sandbox.read("lib/store.sh"));
+    let tree = sandbox.git(&["ls-tree", "-r", "--name-only", "cowork/todo"]);
+    for file in ["lib/add.sh", "lib/list.sh", "lib/done.sh", "todo.sh"] {
+        assert!(tree.contains(file), "{tree}");
+    }
+}

@@ -78,7 +78,9 @@ pub(crate) fn run(context: &Context, args: AdoptArgs) -> Answer {
     context.mode()?;
     let named = args.name.as_ref().or(context.global.session.as_ref());
     let name = free_name(git, &refs, named, &branch)?;
-    preflight::require_room(git, &context.config()?.project, &name)?;
+    let idea = branch.work.idea();
+    let title = subject_line(preflight::first_line(&idea));
+    preflight::require_room(git, &context.config()?.project, &name, &title)?;
     let linked = worktree::of_new(context, args.worktree.as_ref(), COMMAND)?;
     context.ui.set_session(&name);
     let held = lock::hold_with(context, &name, COMMAND, linked.is_none())?;
@@ -89,12 +91,11 @@ pub(crate) fn run(context: &Context, args: AdoptArgs) -> Answer {
     let models = models::open(context)?;
     let in_base = |path: &str| holds(git, &branch.base.commit, path);
     let (plan, origin) = branch.work.plan(&in_base);
-    let idea = branch.work.idea();
     let file = SessionFile {
         schema_version: SCHEMA_VERSION.to_owned(),
         id: uuid::Uuid::now_v7().to_string(),
         name: name.to_string(),
-        title: subject_line(preflight::first_line(&idea)),
+        title,
         idea,
         depth: Depth::Quick,
         base: branch.base,

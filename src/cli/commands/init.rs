@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
-use crate::config;
+use crate::config::{self, Project};
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::git::{self, HookChange};
@@ -42,10 +42,17 @@ pub(crate) fn run(context: &Context, args: &InitArgs) -> Answer {
     };
     std::fs::create_dir_all(git.top().join(".cowork")).map_err(failed)?;
     let (project, name) = (&context.config()?.project, "session".parse()?);
-    let subject = MessageTrial { git, project, name: &name, title: "a first idea" }.wanted()?;
-    std::fs::write(&path, config::template_file(subject.as_deref())).map_err(failed)?;
-    if let Some(subject) = subject {
-        say(format!("subject = \"{subject}\" is set there, for this project's commit messages"));
+    let wanted = MessageTrial { git, project, name: &name, title: "a first idea" }.wanted()?;
+    let of_messages = |wanted: &Project| {
+        let signoff = wanted.signoff.then(|| ("signoff", "true".to_owned()));
+        let subject = (wanted.subject != Project::default().subject)
+            .then(|| ("subject", format!("\"{}\"", wanted.subject)));
+        subject.into_iter().chain(signoff).collect()
+    };
+    let set: Vec<(&str, String)> = wanted.as_ref().map(of_messages).unwrap_or_default();
+    std::fs::write(&path, config::template_file(&set)).map_err(failed)?;
+    for (key, value) in set {
+        say(format!("{key} = {value} is set there, for this project's commit messages"));
     }
     let ignored = git::status::ignored(git, &[".cowork/config.toml"])?;
     if !ignored.is_empty() {

@@ -66,7 +66,7 @@ pub(crate) fn run(context: &Context, args: ModifyArgs) -> Answer {
     let named = args.name.as_ref().map(|name| parent.change(name)).transpose()?;
     let line = preflight::first_line(&change);
     let own_name = free_name(git, &refs, &parent, named.as_ref(), line, &start)?;
-    preflight::require_room(git, &context.config()?.project, &own_name)?;
+    preflight::require_room(git, &context.config()?.project, &own_name, line)?;
     if args.dry_run {
         let name = (&own_name, named.is_some());
         return say_what_would_be(context, &parent, name, (base.branch.as_str(), &start));

@@ -20,7 +20,6 @@ use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, Head, Oid};
-use crate::record::MessageTrial;
 use crate::session::{
     Inheritance, RefNames, Session, SessionName, StageOf, artifact_path, slug, subject_line,
 };
@@ -129,9 +128,7 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
     let found = if unborn { None } else { Some(beginning()?) };
     let begins_at = found.as_ref().map(|(_, start)| start);
     let own_name = free_name(git, &refs, named, words, begins_at)?;
-    preflight::require_room(git, &context.config()?.project, &own_name)?;
-    let project = &context.config()?.project;
-    MessageTrial { git, project, name: &own_name, title: words }.require_accepted()?;
+    preflight::require_room(git, &context.config()?.project, &own_name, words)?;
     let linked = worktree::of_new(context, args.worktree.as_ref(), COMMAND)?;
     if let Some(named) = named {
         context.ui.set_session(named);

@@ -53,7 +53,7 @@ fn messages(git: &Git, project: &Project) -> anyhow::Result<Vec<Finding>> {
     }
     let is_default = project.subject == Project::default().subject;
     let wanted = trial.wanted()?.filter(|_| is_default && !git::hooks::refuse_messages(git));
-    let told = wanted.map(|subject| {
+    let told = wanted.map(|Project { subject, .. }| {
         let text = "the project has a convention of commit messages, but its hook is not installed";
         let set = format!("git config cowork.project.subject {}", quoted(&subject));
         Finding::warning("messages", text).fix(set)

@@ -3,7 +3,7 @@
 use crate::config::Project;
 use crate::error::Error;
 use crate::git::{self, Git, Oid, RefName};
-use crate::record::{self, attributes};
+use crate::record::{self, MessageTrial, attributes};
 use crate::session::{NameUse, RefNames, SessionName, name_use};
 
 /// The checks that every command makes first: identity, refs, no git operation in progress.
@@ -94,15 +94,22 @@ pub(crate) fn first_free(
     Ok(first.clone())
 }
 
-/// Checks that a session of this name has room for its refs and files.
+/// Checks, before anything is made or paid, that a session of this name has room for its refs and
+/// files, and that hooks accept its messages.
 ///
 /// # Errors
-/// Exit 5: a ref prevents its refs, the checkout does not include its files, or its documents would
-/// not be readable once they are committed.
-pub(crate) fn require_room(git: &Git, project: &Project, name: &SessionName) -> anyhow::Result<()> {
+/// Exit 5: a ref prevents its refs, the checkout does not include its files, its documents would not
+/// be readable once they are committed, or a hook refuses a message.
+pub(crate) fn require_room(
+    git: &Git,
+    project: &Project,
+    name: &SessionName,
+    title: &str,
+) -> anyhow::Result<()> {
     room_for_refs(git, project, name)?;
     require_not_sparse(git, name)?;
-    attributes::require_readable(git, project, name).map(drop)
+    attributes::require_readable(git, project, name)?;
+    MessageTrial { git, project, name, title }.require_accepted()
 }
 
 /// Checks that no branch is named `cowork`, because git could then not create `cowork/NAME`, and no
