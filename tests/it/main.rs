@@ -171,6 +171,9 @@ mod private;
 mod prune;
 #[cfg(unix)]
 mod readings;
+#[cfg(unix)]
+mod real_tools;
+#[cfg(unix)]
 mod records_gone;
 mod records_merge;
 mod removals;
