@@ -130,6 +130,14 @@ pub fn hints_of(error: &anyhow::Error) -> &[String] {
     error.downcast_ref::<Error>().map_or(&[], |e| e.hints.as_slice())
 }
 
+/// Adds a line with a next step to an error, after its other ones.
+pub fn with_hint(error: anyhow::Error, hint: impl Into<String>) -> anyhow::Error {
+    let mut hinted = Error::new(kind_of(&error), format!("{error:#}"));
+    hinted.about = about(&error);
+    hinted.hints = hints_of(&error).to_vec();
+    hinted.hint(hint).into()
+}
+
 /// True if a full disk (or quota) caused the error: in a system call, or reported by git.
 pub fn is_disk_full(error: &anyhow::Error) -> bool {
     use std::io::ErrorKind::{QuotaExceeded, StorageFull};

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context as _, Result};
 
-use crate::error::Error;
+use crate::error::{Error, with_hint};
 
 /// Variables that point a git command to its repository. An editor that runs git itself (fugitive,
 /// magit) must find the repository it was opened in.
@@ -163,9 +163,7 @@ fn keep(scratch: tempfile::NamedTempFile, initial: &str, error: anyhow::Error) -
     if scratch.keep().is_err() {
         return error;
     }
-    let mut kept = Error::new(crate::error::kind_of(&error), format!("{error:#}"));
-    kept.hints = crate::error::hints_of(&error).to_vec();
-    kept.hint(hint).into()
+    with_hint(error, hint)
 }
 
 /// A shell that runs `command` with arguments appended, like git runs an editor.

@@ -107,6 +107,8 @@ mod hooks;
 #[cfg(target_os = "linux")]
 mod hostile;
 mod idea;
+#[cfg(unix)]
+mod ideas;
 mod inherit;
 mod init;
 mod json;

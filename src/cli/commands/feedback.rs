@@ -11,7 +11,8 @@ use crate::cli::session_cmd::run::{self, Extent};
 use crate::cli::session_cmd::{delivered, dependencies, find, models, open, preflight, text_input};
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
-use crate::session::merged_into;
+use crate::git::Git;
+use crate::session::{RefNames, merged_into};
 use crate::verify::require_readable;
 
 #[derive(Debug, Args)]
@@ -33,6 +34,13 @@ pub(crate) fn run(context: &Context, args: &FeedbackArgs) -> Answer {
     let piped = args.file.is_none() && args.text.is_empty() && !std::io::stdin().is_terminal();
     let file = if piped { Some(Path::new("-")) } else { args.file.as_deref() };
     let comments = text_input::text(context, &args.text, file, "feedback")?;
+    let writes = text_input::opens_editor(context, &args.text, file);
+    let answered = answer(context, git, &refs, &comments);
+    text_input::keeping(context, writes, ("feedback", "git cowork feedback"), answered)
+}
+
+/// Takes these comments on a delivered session and runs it.
+fn answer(context: &Context, git: &Git, refs: &RefNames, comments: &str) -> Answer {
     // Check that the session can take comments before locking it and switching to its branch.
     let name = delivered::name(context, None)?;
     let session = find::session(context, Some(&name))?;
@@ -45,7 +53,7 @@ pub(crate) fn run(context: &Context, args: &FeedbackArgs) -> Answer {
         };
         return Err(error.into());
     }
-    if let Some((branch, _)) = merged_into(git, &refs, &session)? {
+    if let Some((branch, _)) = merged_into(git, refs, &session)? {
         return Err(Error::repository(format!("'{name}' is already merged into {branch}"))
             .hint("after a merge, start a change request: git cowork modify \"…\"")
             .into());
@@ -56,6 +64,7 @@ pub(crate) fn run(context: &Context, args: &FeedbackArgs) -> Answer {
     let models = models::open(context)?;
     let (branch, title) = (refs.short_branch(&session.name), session.file.title.clone());
     context.ui.emit(Event::SessionStarted { branch, resumed: true, title });
-    let extent = Extent { comments: Some(comments), ..Extent::default() };
+    text_input::sent(git, "feedback", comments);
+    let extent = Extent { comments: Some(comments.to_owned()), ..Extent::default() };
     run::run_session(context, &held, &models, session, extent)
 }

@@ -54,9 +54,17 @@ pub(crate) struct ModifyArgs {
 const COMMAND: &str = "git cowork modify";
 
 pub(crate) fn run(context: &Context, args: ModifyArgs) -> Answer {
+    let writes = text_input::opens_editor(context, &args.change, args.file.as_deref());
+    text_input::keeping(context, writes, ("change", COMMAND), start(context, args, writes))
+}
+
+/// Starts a change request and runs it; `writes` if the change is written in the editor.
+fn start(context: &Context, args: ModifyArgs, writes: bool) -> Answer {
     let git = context.git()?;
     let refs = context.refs()?;
     preflight::check(git, &refs)?;
+    // Nobody writes a change for nothing.
+    let opened = writes.then(|| models::open(context)).transpose()?;
     let change = text_input::text(context, &args.change, args.file.as_deref(), "change")?;
     context.mode()?;
     let parent = parent(context, git, &refs, args.project.as_ref())?;
@@ -80,7 +88,7 @@ pub(crate) fn run(context: &Context, args: ModifyArgs) -> Answer {
     if here {
         dependencies::require(context, &held, &own_name, dependencies::AGAIN)?;
     }
-    let models = models::open(context)?;
+    let models = opened.map_or_else(|| models::open(context), Ok)?;
     let work = Work { idea: &change, named: named.as_ref(), parent: Some(&parent) };
     let first = first_request::ask(context, &models, &work)?;
     let name = match first_request::words(&first) {
@@ -116,6 +124,7 @@ pub(crate) fn run(context: &Context, args: ModifyArgs) -> Answer {
     let beginning =
         NewSession { file, start, artifacts, from, says_depth, draft, worktree: linked };
     let (held, session) = new_session::begin(context, held, &refs, &name, beginning)?;
+    text_input::sent(git, "change", &session.file.idea);
     let (branch, title) = (refs.short_branch(&name), session.file.title.clone());
     context.ui.emit(Event::SessionStarted { branch, resumed: false, title });
     if !here {

@@ -19,9 +19,10 @@ use crate::cli::session_cmd::{dependencies, lock, models, preflight, text_input,
 use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
+use crate::gate::{Tty, confirm};
 use crate::git::{self, Git, Head, Oid};
 use crate::session::{
-    Inheritance, RefNames, Session, SessionName, StageOf, artifact_path, slug, subject_line,
+    Inheritance, RefNames, Session, SessionName, StageOf, artifact_path, merged, slug, subject_line,
 };
 use crate::stage::{Depth, Stage};
 use crate::stages::{DepthChoice, TABLE, row};
@@ -90,9 +91,17 @@ fn stage_of_new(text: &str) -> Result<Stage, Error> {
 const COMMAND: &str = "git cowork new";
 
 pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
+    let writes = text_input::opens_editor(context, &args.idea, args.file.as_deref());
+    text_input::keeping(context, writes, ("idea", COMMAND), start(context, args, writes))
+}
+
+/// Starts a session and runs it; `writes` if its idea is written in the editor.
+fn start(context: &Context, args: NewArgs, writes: bool) -> Answer {
     let git = context.git()?;
     let refs = context.refs()?;
     preflight::check(git, &refs)?;
+    // Nobody writes an idea for nothing.
+    let opened = writes.then(|| models::open(context)).transpose()?;
     let from = args.from.as_ref().map(|from| Inheritance::of(git, &refs, from)).transpose()?;
     let folder = match &args.file {
         Some(path) => SpecFolder::at(context, path)?,
@@ -147,7 +156,7 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
     };
     // Report contradicting options before any model request.
     depth(None)?;
-    let models = models::open(context)?;
+    let models = opened.map_or_else(|| models::open(context), Ok)?;
     let first = match &folder {
         // No request is needed: the folder already has a name and a title.
         Some(_) => FirstAnswer::default(),
@@ -190,6 +199,7 @@ pub(crate) fn run(context: &Context, args: NewArgs) -> Answer {
     let beginning =
         NewSession { file, start, artifacts, from, says_depth, draft, worktree: linked };
     let (held, session) = new_session::begin(context, held, &refs, &name, beginning)?;
+    text_input::sent(git, "idea", &session.file.idea);
     let (branch, title) = (refs.short_branch(&name), session.file.title.clone());
     context.ui.emit(Event::SessionStarted { branch, resumed: false, title });
     choose_depth::tell(context, &session, &chosen);
@@ -290,9 +300,16 @@ fn base(
         }
         (None, Head::Detached { oid }) => (String::new(), oid),
         (None, Head::Branch { name: branch, oid }) => match refs.session_of(branch.as_str()) {
-            // On another session's branch, a new session starts from the same base as that session.
+            // On another session's branch, a new session starts from the same base as that session,
+            // unless the user wants to build on what it has delivered.
             Some(other) => {
-                let file = Session::find(git, refs, &other)?.file;
+                let session = Session::find(git, refs, &other)?;
+                if stacks(context, git, refs, &session)? {
+                    let start = session.tip;
+                    let branch = branch.short().to_owned();
+                    return Ok((Base { branch, commit: start.to_string() }, start));
+                }
+                let file = session.file;
                 let tip = git.resolve(&RefNames::local(&file.base.branch))?;
                 let commit = match tip {
                     Some(tip) => tip,
@@ -304,4 +321,33 @@ fn base(
         },
     };
     Ok((Base { branch, commit: start.to_string() }, start))
+}
+
+/// True if the user wants the new session to start from the branch of this one, which is delivered
+/// and not merged. Without a terminal, a note names the command for it.
+fn stacks(
+    context: &Context,
+    git: &Git,
+    refs: &RefNames,
+    session: &Session,
+) -> anyhow::Result<bool> {
+    if !session.is_completed() || merged(git, refs, session)?.is_some() {
+        return Ok(false);
+    }
+    let (name, branch) = (&session.name, refs.short_branch(&session.name));
+    let without = format!("{name} is delivered and not merged");
+    let base = match session.file.base.branch.as_str() {
+        "" => "its base",
+        base => base,
+    };
+    if context.attended() {
+        context.ui.clear();
+        let question = format!("{without}: start from {branch} instead of {base}?");
+        return confirm(&Tty::new(context.color), &question);
+    }
+    let text = format!(
+        "{without}: this session starts from {base}; to build on it: git cowork new -b {branch}"
+    );
+    context.ui.emit(Event::Note { text });
+    Ok(false)
 }

@@ -1,15 +1,16 @@
 //! Reads a user's text from arguments, a file, standard input or an editor.
 
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use crate::cli::args::Answer;
 use crate::cli::context::Context;
 use crate::cli::suggest::corrected;
-use crate::error::Error;
+use crate::error::{Error, with_hint};
 use crate::gate::{Editor, Tty, confirm};
-use crate::git;
+use crate::git::{self, Git};
 use crate::shell_quote::quoted;
 
 /// The editor this run uses.
@@ -45,15 +46,7 @@ pub(crate) fn text(
             Error::usage(format!("{} cannot be read: {error}", path.display()))
                 .hint("give a file with the text, or - for standard input")
         })?,
-        None if words.is_empty() && context.attended() => {
-            let git = context.git()?;
-            let folder = git.state_dir();
-            std::fs::create_dir_all(&folder).context("creating a scratch folder")?;
-            context.ui.clear();
-            let hint = hint(what);
-            let text = editor(context)?.edit_text(&folder, &format!("\n{hint}"), ".md")?;
-            without_hint(&text.unwrap_or_default(), &hint)
-        }
+        None if opens_editor(context, words, file) => from_editor(context, what)?,
         None => match words {
             [word] if Path::new(word).is_file() => text_of_file(context, word, what)?,
             _ => words.join(" "),
@@ -65,6 +58,56 @@ pub(crate) fn text(
             .into());
     }
     Ok(text.trim_end().to_owned())
+}
+
+/// True if [`text`] opens the editor.
+pub(crate) fn opens_editor(context: &Context, words: &[String], file: Option<&Path>) -> bool {
+    words.is_empty() && file.is_none() && context.attended()
+}
+
+/// Text that is written in the editor. It is kept until [`sent`], so that nothing that fails later
+/// loses it; the next editor opens with it.
+fn from_editor(context: &Context, what: &str) -> anyhow::Result<String> {
+    let git = context.git()?;
+    let path = unsent(git, what);
+    let before = std::fs::read_to_string(&path).unwrap_or_default();
+    context.ui.clear();
+    let hint = hint(what);
+    let text = editor(context)?.edit_text(&git.state_dir(), &format!("{before}\n{hint}"), ".md")?;
+    let text = text.map_or(before, |text| without_hint(&text, &hint));
+    std::fs::write(&path, &text).with_context(|| format!("writing {}", path.display()))?;
+    Ok(text)
+}
+
+/// The file with a text that was written in the editor and is not in a session yet.
+fn unsent(git: &Git, what: &str) -> PathBuf {
+    git.state_dir().join(format!("{what}.md"))
+}
+
+/// Removes the kept text, which is in a session now.
+pub(crate) fn sent(git: &Git, what: &str, text: &str) {
+    let path = unsent(git, what);
+    if std::fs::read_to_string(&path).is_ok_and(|kept| kept.trim_end() == text) {
+        // If it stays, the next editor opens with it.
+        let _ = std::fs::remove_file(&path);
+    }
+}
+
+/// The answer of a command whose `what` was written in the editor, if `writes`. An error names the
+/// text if it is not in a session yet.
+pub(crate) fn keeping(
+    context: &Context,
+    writes: bool,
+    (what, command): (&str, &str),
+    answer: Answer,
+) -> Answer {
+    answer.map_err(|error| {
+        let path = context.git().ok().and_then(|git| unsent(git, what).canonicalize().ok());
+        let Some(path) = path.filter(|_| writes) else { return error };
+        let path = quoted(&path.to_string_lossy());
+        let hint = format!("the {what} you wrote is kept; go on with it: {command} -F {path}");
+        with_hint(error, hint)
+    })
 }
 
 /// The text of a file that was given as if it were the text itself.
