@@ -240,6 +240,11 @@ impl Context {
         config::load(&self.sources_with(Some(git), Some(project), trust)?)
     }
 
+    /// Reads the configuration again, after a setting was written; prints no warnings.
+    pub(crate) fn load_again(&self, git: &Git) -> anyhow::Result<Loaded> {
+        config::load(&self.sources(Some(git))?)
+    }
+
     /// The sources of the configuration, with or without a repository.
     pub(crate) fn sources(&self, git: Option<&Git>) -> anyhow::Result<Sources> {
         let project = git.map(|git| config::project_file(git.top())).transpose()?.flatten();
@@ -290,11 +295,13 @@ impl Context {
         let config = self.config()?;
         let models = std::iter::once(&config.llm).chain(config.models.values());
         let configured = models.flat_map(ModelConfig::secrets);
-        let ours = ["COWORK_LLM_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"];
+        let ours = |name: &str| {
+            name == "COWORK_LLM_API_KEY" || config::HOSTED_APIS.iter().any(|api| api.key == name)
+        };
         let around = self.env.iter().filter(|(name, value)| {
             let other = NAMES.iter().any(|end| name.ends_with(end)) && value.len() >= SHORTEST;
             let path = value.starts_with('/') || value.contains("://");
-            ours.contains(&name.as_str()) || other && !path && !value.contains([' ', '$'])
+            ours(name) || other && !path && !value.contains([' ', '$'])
         });
         // The repository's own configuration is included because commands of a model can read it.
         let settings = match self.git() {

@@ -12,28 +12,35 @@ use serde_json::{Map, Value};
 
 use super::settings::Values;
 use super::{
-    AGENT, ANTHROPIC, Api, DEFAULT_ANSWER_S, DEFAULT_MODEL, DEFAULT_RATE, HOSTED, ModelConfig,
-    endpoint, is_loopback,
+    AGENT, Api, DEFAULT_ANSWER_S, DEFAULT_MODEL, DEFAULT_RATE, HOSTED_APIS, ModelConfig, endpoint,
+    hosted_api, is_loopback,
 };
 use crate::error::Error;
 use crate::secret;
 
 /// Reads `[llm]`.
 pub(super) fn default_model(values: &Values<'_>) -> Result<ModelConfig> {
-    let provider = values.read(&["llm", "provider"]).unwrap_or_else(|| "openai".to_owned());
-    let local = ModelConfig::default();
-    let base = ModelConfig {
-        model: if has_own_default(&provider) { String::new() } else { local.model.clone() },
-        provider,
-        ..local
-    };
-    finish(values, &["llm"], base)
+    let provider = values.read(&["llm", "provider"]).unwrap_or_else(|| {
+        let provider = if is_program(values, &["llm"]) { AGENT } else { "openai" };
+        provider.to_owned()
+    });
+    let model = default_of(&provider, &ModelConfig::default().model);
+    finish(values, &["llm"], ModelConfig { model, provider, ..ModelConfig::default() })
 }
 
-/// True if the provider chooses a default model itself: an agent program has its own default, and
-/// Claude's server lists its newest model first. Neither knows git-cowork's default model.
-fn has_own_default(provider: &str) -> bool {
-    provider == AGENT || provider == ANTHROPIC
+/// True if a section names an agent program.
+fn is_program(values: &Values<'_>, section: &[&str]) -> bool {
+    let is_set = |key| values.get(&[section, &[key]].concat()).is_some();
+    is_set("agent") || is_set("command")
+}
+
+/// The default model of a provider, or `other`. Agent programs have their own.
+fn default_of(provider: &str, other: &str) -> String {
+    match hosted_api(provider) {
+        _ if provider == AGENT => String::new(),
+        Some(api) if provider != "openai" => api.model.to_owned(),
+        _ => other.to_owned(),
+    }
 }
 
 /// Reads `[models.NAME]`. Keys that are not set are inherited from `[llm]`. If the model is on
@@ -50,9 +57,8 @@ pub(super) fn named_model(
             .hint("the default model is described under [llm]")
             .into());
     }
-    let is_program = ["agent", "command"].iter().any(|name| values.get(&key(name)).is_some());
-    let own_provider: Option<String> =
-        values.read(&key("provider")).or_else(|| is_program.then(|| AGENT.to_owned()));
+    let agent = || is_program(values, &["models", name]).then(|| AGENT.to_owned());
+    let own_provider: Option<String> = values.read(&key("provider")).or_else(agent);
     let provider = own_provider.clone().unwrap_or_else(|| llm.provider.clone());
     let own_url: Option<String> = values.read(&key("base_url"));
     let own_key = values.get(&key("api_key")).is_some();
@@ -75,7 +81,7 @@ pub(super) fn named_model(
             headers: BTreeMap::new(),
             query: BTreeMap::new(),
             extra_body: Map::new(),
-            model: if has_own_default(&provider) { String::new() } else { llm.model.clone() },
+            model: default_of(&provider, &llm.model),
             provider,
             ..llm.clone()
         }
@@ -127,7 +133,7 @@ fn finish(values: &Values<'_>, section: &[&str], base: ModelConfig) -> Result<Mo
         }
         AGENT if !is_set("answer_s") => model.answer_s = endpoint::AGENT_ANSWER_S,
         "openai" if model.base_url.is_empty() && has_key(values, &at("api_key"), &model) => {
-            model.base_url = HOSTED.to_owned();
+            model.base_url = HOSTED_APIS[0].base_url.to_owned();
         }
         _ => {}
     }

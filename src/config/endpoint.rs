@@ -10,13 +10,78 @@ pub const LOOPBACK_SERVERS: [(&str, &str); 4] = [
     ("vllm", "http://127.0.0.1:8000/v1"),
 ];
 
-/// The base URL that is used for a key without a base URL.
-pub const HOSTED: &str = "https://api.openai.com/v1";
+/// An API that is used with a key in a variable that other programs read, too: a preset of
+/// `llm.provider`.
+#[derive(Clone, Copy, Debug)]
+pub struct HostedApi {
+    /// The name of the provider.
+    pub provider: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// The base URL.
+    pub base_url: &'static str,
+    /// The variable with the key.
+    pub key: &'static str,
+    /// The default model; empty for the first one in the server's list.
+    pub model: &'static str,
+}
+
+const fn hosted(
+    provider: &'static str,
+    title: &'static str,
+    base_url: &'static str,
+    key: &'static str,
+    model: &'static str,
+) -> HostedApi {
+    HostedApi { provider, title, base_url, key, model }
+}
+
 /// The provider name of Claude's own API.
 pub const ANTHROPIC: &str = "anthropic";
 /// The provider name of an agent program.
 pub const AGENT: &str = "agent";
-const ANTHROPIC_URL: &str = "https://api.anthropic.com/v1";
+
+/// The hosted APIs. The first is used for a key without a base URL. Claude's server lists its newest
+/// model first.
+pub const HOSTED_APIS: [HostedApi; 8] = [
+    hosted("openai", "OpenAI", "https://api.openai.com/v1", "OPENAI_API_KEY", "gpt-4.1"),
+    hosted(ANTHROPIC, "Anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", ""),
+    hosted(
+        "gemini",
+        "Gemini",
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+        "GEMINI_API_KEY",
+        "gemini-2.5-pro",
+    ),
+    hosted(
+        "openrouter",
+        "OpenRouter",
+        "https://openrouter.ai/api/v1",
+        "OPENROUTER_API_KEY",
+        "anthropic/claude-sonnet-4.5",
+    ),
+    hosted(
+        "mistral",
+        "Mistral",
+        "https://api.mistral.ai/v1",
+        "MISTRAL_API_KEY",
+        "devstral-medium-latest",
+    ),
+    hosted(
+        "deepseek",
+        "DeepSeek",
+        "https://api.deepseek.com/v1",
+        "DEEPSEEK_API_KEY",
+        "deepseek-chat",
+    ),
+    hosted("xai", "xAI", "https://api.x.ai/v1", "XAI_API_KEY", "grok-code-fast-1"),
+    hosted("groq", "Groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", "openai/gpt-oss-120b"),
+];
+
+/// The hosted API of a provider.
+pub fn hosted_api(provider: &str) -> Option<&'static HostedApi> {
+    HOSTED_APIS.iter().find(|api| api.provider == provider)
+}
 
 /// Default requests per minute for servers that are not on this machine.
 pub const DEFAULT_RATE: u32 = 30;
@@ -28,8 +93,10 @@ pub(super) const AGENT_ANSWER_S: u64 = 900;
 
 /// Returns the base URL of a preset provider.
 pub(super) fn preset(provider: &str) -> Option<&'static str> {
-    let mut presets = LOOPBACK_SERVERS.iter().chain(&[(ANTHROPIC, ANTHROPIC_URL)]);
-    presets.find(|(name, _)| *name == provider).map(|(_, url)| *url)
+    // Without a key, provider "openai" is any server.
+    let hosted = HOSTED_APIS[1..].iter().map(|api| (api.provider, api.base_url));
+    let mut presets = LOOPBACK_SERVERS.into_iter().chain(hosted);
+    presets.find(|(name, _)| *name == provider).map(|(_, url)| url)
 }
 
 /// True if a base URL points to this machine.

@@ -7,21 +7,20 @@ use anyhow::Result;
 use super::layer::{self, Settings};
 use super::load::Sources;
 use super::value::Value;
-use super::{ANTHROPIC, schema};
-
-/// Variable from which programs for Claude's own API read its key.
-const ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
+use super::{ANTHROPIC, HOSTED_APIS, HostedApi, hosted_api, schema};
 
 pub(super) fn environment(sources: &Sources, below: &Settings) -> Result<Settings> {
     let set = |name: &'static str| {
         sources.env.get(name).filter(|value| !value.is_empty()).map(|value| (name, value))
     };
     // The variables that other programs of the same provider read.
-    let (their_url, their_key) = match is_anthropic(below, &["llm"]) {
-        true => ("ANTHROPIC_BASE_URL", ANTHROPIC_KEY),
-        false => ("OPENAI_BASE_URL", "OPENAI_API_KEY"),
+    let api = provider(below, &["llm"]).and_then(hosted_api).unwrap_or(&HOSTED_APIS[0]);
+    let their_url = match api.provider {
+        ANTHROPIC => set("ANTHROPIC_BASE_URL"),
+        "openai" => set("OPENAI_BASE_URL"),
+        _ => None,
     };
-    let url = set("COWORK_LLM_BASE_URL").or_else(|| set(their_url));
+    let url = set("COWORK_LLM_BASE_URL").or(their_url);
     let model = set("COWORK_LLM_MODEL");
     // If a server is configured together with its key, do not send it another server's key that the
     // environment contains for some other program.
@@ -33,15 +32,16 @@ pub(super) fn environment(sources: &Sources, below: &Settings) -> Result<Setting
         && configured("base_url")
         && url.is_none()
         && sources.flags.base_url.is_none();
-    let key = set("COWORK_LLM_API_KEY").or_else(|| if paired { None } else { set(their_key) });
+    let key = set("COWORK_LLM_API_KEY").or_else(|| if paired { None } else { set(api.key) });
     let pairs: Vec<(&str, &str, &str)> =
         [("llm.base_url", url), ("llm.model", model), ("llm.api_key", key)]
             .into_iter()
             .filter_map(|(key, set)| set.map(|(name, value)| (key, value.as_str(), name)))
             .collect();
     let mut settings = layer::from_pairs(&pairs)?;
-    if let (false, Some((name, key))) = (is_anthropic(below, &["llm"]), set(ANTHROPIC_KEY)) {
-        for model in keyless_claudes(below) {
+    for other in HOSTED_APIS[1..].iter().filter(|other| other.provider != api.provider) {
+        let Some((name, key)) = set(other.key) else { continue };
+        for model in keyless(below, other) {
             settings.extend(layer::from_path(path(&["models", &model, "api_key"]), key, name)?);
         }
     }
@@ -52,18 +52,20 @@ fn path(parts: &[&str]) -> schema::Path {
     parts.iter().map(|part| (*part).to_owned()).collect()
 }
 
-fn is_anthropic(settings: &Settings, section: &[&str]) -> bool {
-    let setting = settings.get(&path(&[section, &["provider"]].concat()));
-    setting.is_some_and(|s| matches!(&s.value, Ok(Value::Text(text)) if text == ANTHROPIC))
+fn provider<'s>(settings: &'s Settings, section: &[&str]) -> Option<&'s str> {
+    match &settings.get(&path(&[section, &["provider"]].concat()))?.value {
+        Ok(Value::Text(text)) => Some(text),
+        _ => None,
+    }
 }
 
-/// Returns the models on Claude's own server that have no key: they get the usual key.
-fn keyless_claudes(settings: &Settings) -> Vec<String> {
+/// Returns the models on a hosted API's own server that have no key: they get the usual key.
+fn keyless(settings: &Settings, api: &HostedApi) -> Vec<String> {
     let names = settings.keys().filter(|path| path.len() == 3 && path[0] == "models");
     let names: BTreeSet<&String> = names.map(|path| &path[1]).collect();
     let fits = |name: &&&String| {
         let of = |key: &str| settings.get(&path(&["models", name, key]));
-        is_anthropic(settings, &["models", name])
+        provider(settings, &["models", name]) == Some(api.provider)
             && of("api_key").is_none()
             && of("base_url").is_some_and(|url| url.preset)
     };

@@ -11,10 +11,16 @@ use super::value::Shape;
 use super::{DEFAULT_MODEL, Switches};
 use crate::stages::DepthChoice;
 
-/// Providers; those between `anthropic` and `replay` are presets of local servers.
+/// Providers: hosted APIs, presets of local servers, and what is no server.
 const PROVIDERS: Shape = Shape::Choice(&[
     "openai",
     "anthropic",
+    "gemini",
+    "openrouter",
+    "mistral",
+    "deepseek",
+    "xai",
+    "groq",
     "ollama",
     "lmstudio",
     "llamacpp",
@@ -115,9 +121,10 @@ keys! {
     #[derive(Clone, PartialEq)]
     pub struct ModelConfig {
         /// "openai" is any compatible server; "anthropic" is Claude's own API and servers that
-        /// implement it; "ollama", "lmstudio", "llamacpp" and "vllm" are local servers with a known
-        /// base_url; "agent" is a coding agent that writes or judges drafts; "replay" plays
-        /// recorded answers.
+        /// implement it; "gemini", "openrouter", "mistral", "deepseek", "xai" and "groq" are hosted
+        /// APIs, whose key is in the usual variable (GEMINI_API_KEY, …); "ollama", "lmstudio",
+        /// "llamacpp" and "vllm" are local servers with a known base_url; "agent" is a coding agent
+        /// that writes or judges drafts; "replay" plays recorded answers.
         provider: String = "openai".to_owned() => Trust, PROVIDERS;
         /// Up to and including /v1, such as "http://127.0.0.1:11434/v1". If empty: the provider's
         /// URL; with an api_key, the hosted OpenAI API; otherwise the usual local ports are tried.

@@ -38,7 +38,8 @@ use crate::stage::Stage;
 pub use access::Switches;
 pub use agent_files::{AGENT_CONFIGURATION, AgentFiles, configures_agents};
 pub use endpoint::{
-    AGENT, ANTHROPIC, DEFAULT_ANSWER_S, DEFAULT_RATE, HOSTED, LOOPBACK_SERVERS, is_loopback,
+    AGENT, ANTHROPIC, DEFAULT_ANSWER_S, DEFAULT_RATE, HOSTED_APIS, HostedApi, LOOPBACK_SERVERS,
+    hosted_api, is_loopback,
 };
 pub use keys::{
     Api, Attribution, Budget, FetchPolicy, Limits, ModelConfig, Price, Project, Review,

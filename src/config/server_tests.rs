@@ -4,7 +4,9 @@
 use serde_json::json;
 
 use super::tests::Case;
-use super::{Config, HOSTED, ModelConfig};
+use super::{Config, HOSTED_APIS, ModelConfig};
+
+const HOSTED: &str = HOSTED_APIS[0].base_url;
 
 const ANTHROPIC: &str = "[llm]\nprovider = \"anthropic\"\n";
 

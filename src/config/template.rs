@@ -11,7 +11,8 @@ const HEAD: &str = "\
 # Later sources win: /etc/cowork/config.toml, ~/.config/cowork/config.toml, this file,
 # `git config cowork.*` (the same keys without _), the environment (COWORK_LLM_API_KEY,
 # COWORK_LLM_BASE_URL and COWORK_LLM_MODEL, otherwise OPENAI_API_KEY and OPENAI_BASE_URL; for
-# provider \"anthropic\", ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL), the command line.
+# provider \"anthropic\", ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL; for other hosted APIs the usual
+# variable of their key), the command line.
 #
 # Every clone has this file, so it is not trusted by default. Keys marked (trust) count only after
 # `git cowork trust`, which accepts exactly the current contents; or set them in your own file or

@@ -7,6 +7,8 @@ use super::*;
 use crate::error::{Kind, hints_of, kind_of};
 use crate::stage::{Depth, Role};
 
+const HOSTED: &str = HOSTED_APIS[0].base_url;
+
 /// Sources whose system and user files are in a temporary directory.
 pub(super) struct Case {
     dir: tempfile::TempDir,

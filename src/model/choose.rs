@@ -7,7 +7,7 @@ use super::meter::Metered;
 use super::openai::{BuildOptions, OpenAi};
 use super::replay::Replay;
 use super::{Model, ModelError};
-use crate::config::{AGENT, ANTHROPIC, ModelConfig};
+use crate::config::{AGENT, HOSTED_APIS, LOOPBACK_SERVERS, ModelConfig};
 use crate::error::Error;
 
 /// Creates the model that a configuration describes. The base URL is already resolved; for provider
@@ -19,7 +19,7 @@ use crate::error::Error;
 /// cannot be read.
 pub fn build(config: &ModelConfig, options: BuildOptions) -> anyhow::Result<Box<dyn Model>> {
     match config.provider.as_str() {
-        "openai" | ANTHROPIC | "ollama" | "lmstudio" | "llamacpp" | "vllm" => {
+        provider if servers().any(|server| server == provider) => {
             if config.base_url.is_empty() {
                 return Err(Error::model("no model server is configured")
                     .hint("set COWORK_LLM_BASE_URL, or OPENAI_API_KEY for the hosted API")
@@ -42,9 +42,15 @@ pub fn build(config: &ModelConfig, options: BuildOptions) -> anyhow::Result<Box<
             Err(error) => Err(Error::model(error.to_string()).into()),
         },
         other => Err(Error::model(format!("unknown model provider '{other}'"))
-            .hint("one of: openai, anthropic, ollama, lmstudio, llamacpp, vllm, agent, replay")
+            .hint(format!("one of: {}, agent, replay", servers().collect::<Vec<_>>().join(", ")))
             .into()),
     }
+}
+
+/// The providers that are servers.
+fn servers() -> impl Iterator<Item = &'static str> {
+    let local = LOOPBACK_SERVERS.iter().map(|(name, _)| *name);
+    HOSTED_APIS.iter().map(|api| api.provider).chain(local)
 }
 
 /// Creates the client for a model server.
@@ -87,7 +93,7 @@ mod tests {
 
     #[test]
     fn presets_are_servers() {
-        for provider in ["openai", "anthropic", "ollama", "lmstudio", "llamacpp", "vllm"] {
+        for provider in servers() {
             let mut config = config("http://127.0.0.1:1/v1/");
             config.provider = provider.into();
             assert_eq!(build(&config, BuildOptions::default()).unwrap().name(), "m");

@@ -33,6 +33,13 @@ pub struct Offered {
     pub price: Option<Price>,
 }
 
+impl Offered {
+    /// True if the model has this name; Gemini's list puts `models/` before its names.
+    pub fn is_named(&self, name: &str) -> bool {
+        self.id.strip_prefix("models/").unwrap_or(&self.id) == name
+    }
+}
+
 /// Looks for model servers on this machine. Returns the base URL and the models of each port that
 /// lists chat models, in the given order; other ports are skipped.
 pub async fn local(ports: &[u16]) -> Vec<(String, Vec<Offered>)> {

@@ -91,6 +91,8 @@ mod faults;
 mod feedback;
 mod filters;
 mod findings;
+#[cfg(unix)]
+mod first_model;
 mod gate_code;
 #[cfg(unix)]
 mod gate_keys;

@@ -8,7 +8,8 @@ use serde_json::json;
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
 use crate::cli::session_cmd::asking::unless_interrupted;
-use crate::cli::session_cmd::choose_model::{has_server, listed, no_server};
+use crate::cli::session_cmd::available_models::no_server;
+use crate::cli::session_cmd::choose_model::{has_server, listed};
 use crate::cli::terminal::runtime;
 use crate::config::{DEFAULT_MODEL, ModelConfig, Price, is_loopback};
 use crate::event::{Event, Sink as _};
@@ -44,7 +45,7 @@ pub(crate) fn run(context: &Context) -> Answer {
     context.print(&out)?;
     match unreachable.into_iter().next() {
         Some(error) => Err(error),
-        None if servers.is_empty() => Err(no_server().into()),
+        None if servers.is_empty() => Err(no_server(context).into()),
         None => Ok(0),
     }
 }

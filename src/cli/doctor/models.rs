@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::finding::{Finding, State};
-use super::tools;
 use crate::cli::context::Context;
 use crate::cli::session_cmd::agent_network;
 use crate::cli::session_cmd::asking::{options, unless_interrupted};
+use crate::cli::session_cmd::available_models::agents_on_path;
 use crate::cli::session_cmd::choose_model::{Chosen, has_server};
 use crate::cli::session_cmd::models::wanted;
 use crate::cli::terminal::runtime;
@@ -59,10 +59,7 @@ pub(super) fn look(
 
 /// The agent programs on `PATH` that could be configured as a model.
 pub(super) fn agents(context: &Context) -> Finding {
-    let there =
-        agent_programs::programs().filter(|(_, file)| tools::find_program(context, file).is_some());
-    let there: Vec<&str> = there.map(|(name, _)| name).collect();
-    let text = match there.as_slice() {
+    let text = match agents_on_path(context).as_slice() {
         [] => "no known agent program is on PATH; none is needed".to_owned(),
         names => format!("on PATH: {}", names.join(", ")),
     };

@@ -2,10 +2,9 @@
 //!
 //! Also finds programs on the user's `PATH`.
 
-use std::path::{Path, PathBuf};
-
 use super::finding::Finding;
 use crate::cli::context::Context;
+use crate::cli::session_cmd::available_models::find_program;
 use crate::git::{self, Git};
 
 /// The git that is installed.
@@ -81,31 +80,11 @@ fn terminal(context: &Context) -> Finding {
     Finding::ok("terminal", text)
 }
 
-/// The file of a program, if there is one that can be run.
-pub(super) fn find_program(context: &Context, program: &str) -> Option<PathBuf> {
-    let path = Path::new(program);
-    if path.components().count() > 1 {
-        return Some(context.cwd.join(path)).filter(|path| is_executable(path));
-    }
-    let folders = context.env.get("PATH")?;
-    std::env::split_paths(folders).map(|dir| dir.join(program)).find(|path| is_executable(path))
-}
-
 /// The program that a shell command starts; `None` if only a shell could tell.
 pub(super) fn program_of(command: &str) -> Option<&str> {
     let first = command.split_whitespace().next()?;
     let plain = |c: char| c.is_alphanumeric() || "/._+-".contains(c);
     first.chars().all(plain).then_some(first)
-}
-
-fn is_executable(path: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
-    }
-    #[cfg(not(unix))]
-    path.is_file()
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::cli::context::Context;
 use crate::cli::session_cmd::asking::{options, unless_interrupted, unreachable};
+use crate::cli::session_cmd::available_models;
 use crate::cli::terminal::runtime;
-use crate::config::{DEFAULT_MODEL, LOOPBACK_SERVERS, ModelConfig};
+use crate::config::{DEFAULT_MODEL, ModelConfig};
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::gate::{self, Tty};
@@ -51,9 +52,21 @@ impl Chosen {
         }
         let mut offered = None;
         if model.base_url.is_empty() && model.provider == "openai" {
-            let (base_url, models) = on_this_machine(context)?;
-            model.base_url = base_url;
-            offered = Some(models);
+            match on_this_machine(context)? {
+                Some((base_url, models)) => {
+                    model.base_url = base_url;
+                    offered = Some(models);
+                }
+                None => {
+                    if self.looks_only || !context.attended() {
+                        return Err(available_models::no_server(context).into());
+                    }
+                    model = available_models::choose(context)?;
+                    if !has_server(&model) {
+                        return Ok(model);
+                    }
+                }
+            }
         }
         if is_set(context, name, &model)? {
             return Ok(model);
@@ -86,20 +99,10 @@ fn is_set(context: &Context, name: &str, model: &ModelConfig) -> anyhow::Result<
 }
 
 /// The first server that runs on this machine.
-fn on_this_machine(context: &Context) -> anyhow::Result<(String, Vec<Offered>)> {
+fn on_this_machine(context: &Context) -> anyhow::Result<Option<(String, Vec<Offered>)>> {
     let looking = discover::local(&LOOPBACK_PORTS);
     let found = runtime::current_thread()?.block_on(unless_interrupted(context, None, looking))?;
-    found.into_iter().next().ok_or_else(|| no_server().into())
-}
-
-/// The error if no server is configured and none runs on this machine.
-pub(crate) fn no_server() -> Error {
-    let servers: Vec<&str> = LOOPBACK_SERVERS.iter().map(|(name, _)| *name).collect();
-    Error::model("no model is configured, and no model server answers on this machine")
-        .hint(format!("start a local server ({}) and try again", servers.join(", ")))
-        .hint("or set a key: export OPENAI_API_KEY=KEY")
-        .hint("or name another server: export COWORK_LLM_BASE_URL=URL")
-        .hint("or try git-cowork without a model: git cowork demo")
+    Ok(found.into_iter().next())
 }
 
 /// The chat models that a server lists.
@@ -126,7 +129,7 @@ fn pick(
     match offered {
         [] => return Ok(None),
         [one] => return Ok(Some(one.id.clone())),
-        several if several.iter().any(|other| other.id == model.model) => return Ok(None),
+        several if several.iter().any(|other| other.is_named(&model.model)) => return Ok(None),
         _ => {}
     }
     let url = &model.base_url;

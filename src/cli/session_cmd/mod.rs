@@ -6,6 +6,7 @@ pub(crate) mod agent_network;
 pub(crate) mod agent_places;
 pub(crate) mod approved;
 pub(crate) mod asking;
+pub(crate) mod available_models;
 pub(crate) mod choose_depth;
 pub(crate) mod choose_model;
 pub(crate) mod confinement;
