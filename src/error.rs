@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-/// The kind of a failure, which decides the exit code (see the table in the README).
+/// The kind of a failure, which decides the exit code (see the table in `docs/commands.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The session failed: iterations exhausted, checks failing, aborted. Exit 1.

@@ -10,6 +10,7 @@ mod complete;
 mod context;
 mod demo_recording;
 mod doctor;
+mod guides;
 mod help;
 mod overview;
 mod remote;

@@ -149,6 +149,6 @@ fn wrong(values: &Values<'_>, name: &str, problem: &str) -> anyhow::Error {
     let settings = values.0.iter().find(|(key, _)| key.starts_with(&path));
     let origin = settings.map_or("", |(_, setting)| &setting.origin);
     Error::model(format!("`{}` in {origin} {problem}", schema::brief(&path)))
-        .hint("see the README, section \"Tools of your own\"")
+        .hint("see what a tool has: git cowork man agents")
         .into()
 }

@@ -168,7 +168,8 @@ keys! {
         extra_body: Map<String, serde_json::Value> = Map::new() => Trust;
         /// The agent program, for provider "agent": "claude", "codex", "gemini" or "opencode".
         agent: String = String::new() => Trust, AGENTS;
-        /// Or your own program and its arguments; the README describes its input and output.
+        /// Or your own program and its arguments; "git cowork man agents" describes its input and
+        /// output.
         command: Vec<String> = Vec::new() => Trust;
         /// Extra environment variables it may see, such as ["ANTHROPIC_API_KEY"].
         env: Vec<String> = Vec::new() => Trust;

@@ -31,7 +31,7 @@ fn plan() -> String {
 }
 
 /// A repository with code, in which the model knows the quick plan.
-fn with_code() -> Sandbox {
+pub fn with_code() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.commit_file("start.sh", "echo start\n", "code");
     sandbox.script("plan", Reply::call("save_plan_doc", json!({"content": plan()})));

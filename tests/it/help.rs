@@ -73,11 +73,29 @@ fn the_manual_is_what_git_help_shows() {
         assert!(words.contains(text), "{text}: {shown}");
     }
     assert_eq!(sandbox.git_outcome(&["cowork", "--help"]).exits(0).stdout, shown);
+    // A page of docs/, with its name, a table and a list.
+    let gates = sandbox.git_outcome(&["help", "cowork-gates"]).exits(0).stdout;
+    let words = gates.split_whitespace().collect::<Vec<_>>().join(" ");
+    for text in [
+        "gitcowork-gates - Reviewing drafts at gates",
+        "ANSWERING FROM ANOTHER TERMINAL",
+        "show every key with a line about it",
+        "git cowork review --feedback 'no charts'",
+    ] {
+        assert!(words.contains(text), "{text}: {gates}");
+    }
+    let printed = sandbox.cowork(&["man", "gates"]).exits(0).stdout;
+    let page = std::fs::read_to_string(folder.join("man7/gitcowork-gates.7")).unwrap();
+    assert_eq!(printed, page);
+    // A topic with the name of a command is found by its whole name, which the command's page has.
+    assert!(sandbox.cowork(&["man", "models"]).exits(0).stdout.contains("gitcowork\\-models"));
     // What the formatter itself finds wrong.
-    for page in std::fs::read_dir(folder.join("man1")).unwrap() {
-        let mut man = sandbox.command("man");
-        let output = man.args(["--warnings", "-l"]).arg(page.unwrap().path()).output().unwrap();
-        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    for section in ["man1", "man7"] {
+        for page in std::fs::read_dir(folder.join(section)).unwrap() {
+            let mut man = sandbox.command("man");
+            let output = man.args(["--warnings", "-l"]).arg(page.unwrap().path()).output().unwrap();
+            assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+        }
     }
 }
 

@@ -78,6 +78,8 @@ mod doctor;
 #[cfg(unix)]
 mod doctor_project;
 #[cfg(unix)]
+mod docs;
+#[cfg(unix)]
 mod edit;
 #[cfg(unix)]
 mod ending;

@@ -1,4 +1,5 @@
-//! `git cowork man`: a manual page for each command, generated from the same source as its `-h`.
+//! `git cowork man`: a manual page for each command, generated from the same source as its `-h`, and one
+//! for each page of `docs/`.
 
 use std::fmt::Write as _;
 use std::io::{ErrorKind, IsTerminal as _};
@@ -10,6 +11,7 @@ use clap_mangen::Man;
 
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
+use crate::cli::guides::{GUIDES, manual_page};
 use crate::cli::help::{EXIT_CODES, examples};
 use crate::cli::suggest::hinted;
 use crate::error::Error;
@@ -18,10 +20,11 @@ use crate::gate;
 
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
-    /// Show the page of this command [default: git cowork itself]
+    /// Show the page of this command or topic [default: git cowork itself]
     #[arg(value_name = "COMMAND")]
     command: Option<String>,
-    /// Install all pages, so that git help cowork and git cowork --help show them
+    /// Install all pages, so that git help cowork, git cowork --help and git help cowork-TOPIC show
+    /// them
     #[arg(long, conflicts_with = "command")]
     install: bool,
 }
@@ -35,6 +38,8 @@ const FORMATTER: &str = "man -l -";
 /// A page: its name and its text in man's format.
 struct Page {
     name: String,
+    /// The section of the manual: commands are in 1, topics in 7.
+    section: u8,
     text: String,
 }
 
@@ -43,14 +48,24 @@ pub(crate) fn run(context: &Context, args: &ManArgs, command: Command) -> Answer
     if args.install {
         return install(context, &pages);
     }
-    let name =
-        args.command.as_ref().map_or_else(|| MAIN.to_owned(), |name| format!("{MAIN}-{name}"));
-    let Some(page) = pages.iter().find(|page| page.name == name) else {
-        let wrong = args.command.as_deref().unwrap_or_default();
-        let names: Vec<&str> =
-            pages.iter().filter_map(|page| page.name.strip_prefix("git-cowork-")).collect();
-        let error = Error::usage(format!("there is no command '{wrong}'"));
-        return Err(hinted(error, wrong, names, "see the commands: git cowork -h").into());
+    let wanted = args.command.as_deref();
+    // A topic that has the name of a command is found by its whole name.
+    let names = match wanted {
+        None => vec![MAIN.to_owned()],
+        Some(name) => {
+            vec![format!("{MAIN}-{name}"), format!("gitcowork-{name}"), name.to_owned()]
+        }
+    };
+    let Some(page) = names.iter().find_map(|name| pages.iter().find(|page| page.name == *name))
+    else {
+        let wrong = wanted.unwrap_or_default();
+        let names: Vec<&str> = pages
+            .iter()
+            .filter_map(|page| page.name.strip_prefix("git-cowork-"))
+            .chain(GUIDES.iter().map(|(name, _)| *name))
+            .collect();
+        let error = Error::usage(format!("there is no command or topic '{wrong}'"));
+        return Err(hinted(error, wrong, names, "see the list: git cowork man").into());
     };
     if std::io::stdout().is_terminal() {
         match gate::page_output(FORMATTER, &context.cwd, &page.text) {
@@ -73,9 +88,9 @@ fn install(context: &Context, pages: &[Page]) -> Answer {
                     folder.display()
                 );
                 context.ui.emit(Event::Note { text });
-                if let Some(parent) = folder.parent().filter(|parent| !is_searched(parent)) {
+                if !is_searched(folder) {
                     let text =
-                        format!("to make man look there: export MANPATH={}:", parent.display());
+                        format!("to make man look there: export MANPATH={}:", folder.display());
                     context.ui.emit(Event::Note { text });
                 }
                 return Ok(0);
@@ -92,9 +107,10 @@ fn install(context: &Context, pages: &[Page]) -> Answer {
 }
 
 fn write(folder: &Path, pages: &[Page]) -> std::io::Result<()> {
-    std::fs::create_dir_all(folder)?;
-    for Page { name, text } in pages {
-        std::fs::write(folder.join(format!("{name}.1")), text)?;
+    for Page { name, section, text } in pages {
+        let folder = folder.join(format!("man{section}"));
+        std::fs::create_dir_all(&folder)?;
+        std::fs::write(folder.join(format!("{name}.{section}")), text)?;
     }
     Ok(())
 }
@@ -102,21 +118,21 @@ fn write(folder: &Path, pages: &[Page]) -> std::io::Result<()> {
 /// True if the manual is installed, by this command or with the program.
 pub(crate) fn is_installed() -> bool {
     folders().iter().any(|folder| {
-        let found = folder.join(format!("{MAIN}.1")).metadata();
+        let found = folder.join(format!("man1/{MAIN}.1")).metadata();
         !matches!(found, Err(error) if error.kind() == ErrorKind::NotFound)
     })
 }
 
-/// Folders for pages: beside the program's folder if that is a `bin` (man looks there by default),
+/// Folders for the manual: beside the program's folder if that is a `bin` (man looks there by default),
 /// and in the user's data folder.
 fn folders() -> Vec<PathBuf> {
     let program = std::env::current_exe().ok();
     let bin = program.as_deref().and_then(Path::parent).filter(|folder| folder.ends_with("bin"));
-    let beside = bin.and_then(Path::parent).map(|prefix| prefix.join("share/man/man1"));
+    let beside = bin.and_then(Path::parent).map(|prefix| prefix.join("share/man"));
     let set =
         |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let data = set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
-    beside.into_iter().chain(data.map(|data| data.join("man/man1"))).collect()
+    beside.into_iter().chain(data.map(|data| data.join("man"))).collect()
 }
 
 /// True if man searches the folder: it is in `MANPATH`, or beside a folder of `PATH`.
@@ -139,6 +155,11 @@ fn pages(command: Command) -> anyhow::Result<Vec<Page>> {
     for command in std::iter::once(&command).chain(shown) {
         pages.push(page(command)?);
     }
+    pages.extend(GUIDES.iter().map(|(name, markdown)| Page {
+        name: format!("gitcowork-{name}"),
+        section: 7,
+        text: manual_page(name, markdown),
+    }));
     Ok(pages)
 }
 
@@ -170,8 +191,19 @@ fn page(command: &Command) -> anyhow::Result<Page> {
         text += ".fi\n";
     }
     text += ".SH SEE ALSO\n";
-    text += if is_main { "\\fBgit\\fR(1)\n" } else { "\\fBgit\\-cowork\\fR(1)\n" };
-    Ok(Page { name, text })
+    if is_main {
+        text += "\\fBgit\\fR(1)";
+        for (name, _) in GUIDES {
+            let _ = write!(text, ",\n\\fBgitcowork\\-{name}\\fR(7)");
+        }
+    } else {
+        text += "\\fBgit\\-cowork\\fR(1)";
+        if let Some((name, _)) = GUIDES.iter().find(|(guide, _)| *guide == command.get_name()) {
+            let _ = write!(text, ",\n\\fBgitcowork\\-{name}\\fR(7)");
+        }
+    }
+    text.push('\n');
+    Ok(Page { name, section: 1, text })
 }
 
 /// Escapes a line for man: dashes stay ASCII dashes, and the line is never a roff request.

@@ -1,6 +1,6 @@
 //! Every system call that writes a file, of the program and of its git children, fails once, or finds
 //! no room from then on, or is the last thing that happens: no byte is lost, git finds nothing wrong,
-//! the exit code is one that README documents, and the next command takes the session to the end it
+//! the exit code is one that docs/commands.md documents, and the next command takes the session to the end it
 //! would have had.
 //!
 //! A short session has some 500 such calls, and more where a hook makes git write the commits.
@@ -26,7 +26,7 @@ const NEW: [&str; 8] = [
 ];
 const RESUME: [&str; 5] = ["resume", "--review", "auto", "--stop-after", "idea"];
 
-/// Exit codes that README documents for a run that did not get what it needed.
+/// Exit codes that docs/commands.md documents for a run that did not get what it needed.
 const DOCUMENTED: [i32; 4] = [0, 1, 4, 5];
 
 /// One run with its fault, and one that goes on from there.

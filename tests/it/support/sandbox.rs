@@ -386,6 +386,13 @@ impl Sandbox {
         run(command, "", |_| ())
     }
 
+    /// `sh` with this line.
+    pub fn shell(&self, line: &str) -> Outcome {
+        let mut command = self.command("sh");
+        command.args(["-c", line]);
+        run(command, "", |_| ())
+    }
+
     /// A new session `todo`, run to its end with `--review auto`.
     #[track_caller]
     pub fn auto(&self, more: &[&str]) -> Outcome {
