@@ -13,6 +13,7 @@ use clap_complete::engine::{
 use crate::cli::args::Global;
 use crate::cli::commands::show;
 use crate::cli::context::Context;
+use crate::cli::guides::{GUIDES, title};
 use crate::cli::session_cmd::find;
 use crate::config::key_names;
 use crate::origin::Records;
@@ -30,7 +31,10 @@ pub(super) fn completed(command: Command) -> Command {
     let all: Vec<(String, String)> = shown
         .map(|command| (command.get_name().to_owned(), about(command).unwrap_or_default()))
         .collect();
-    let names = move || all.iter().map(|(name, about)| candidate(name, about)).collect::<Vec<_>>();
+    let names = move || {
+        let topics = GUIDES.iter().map(|(name, text)| candidate(name, title(text)));
+        all.iter().map(|(name, about)| candidate(name, about)).chain(topics).collect::<Vec<_>>()
+    };
     command
         .mut_args(with_candidates)
         .mut_subcommands(|command| command.mut_args(with_candidates))

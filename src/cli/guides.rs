@@ -16,14 +16,23 @@ guides! {
     "knowledge" "merging" "models" "sandbox" "specs" "troubleshooting" "why"
 }
 
+/// The date of a page, which says nothing that its version does not.
+pub(crate) const NO_DATE: &str = "\"\"";
+
+/// The title of a page: its first heading.
+pub(crate) fn title(markdown: &str) -> &str {
+    markdown.lines().next().unwrap_or_default().trim_start_matches("# ")
+}
+
 /// The page `name` in man's format. The first heading becomes the NAME section, other headings
 /// become sections; a row of a table becomes a paragraph with its first cell as the tag.
 pub(crate) fn manual_page(name: &str, markdown: &str) -> String {
     let mut page = Page::default();
     let source = concat!("git-cowork ", env!("CARGO_PKG_VERSION"));
     let title = format!("GITCOWORK-{}", name.to_uppercase());
-    page.roff.control("TH", [title.as_str(), "7", "", source, "Git Cowork Manual"]);
-    page.roff.control("SH", ["NAME"]);
+    page.roff.control("TH", [title.as_str(), "7", NO_DATE, source, "Git Cowork Manual"]);
+    // Neither hyphens that would be copied with a command, nor wide gaps between words.
+    page.roff.control("nh", []).control("ad", ["l"]).control("SH", ["NAME"]);
     page.text.push(roman(format!("gitcowork-{name} - ")));
     for event in Parser::new_ext(markdown, Options::ENABLE_TABLES) {
         page.take(event);
@@ -43,8 +52,8 @@ struct Page {
     is_emphasis: bool,
     is_code: bool,
     is_heading: bool,
-    /// Where the open link leads.
-    link: String,
+    /// Where the open link leads, and how much text was before it.
+    link: (String, usize),
     /// The number of the next item of each open list; `None` for a list without numbers.
     lists: Vec<Option<u64>>,
     /// The marker of an item that has no text yet.
@@ -104,7 +113,7 @@ impl Page {
             Tag::TableRow => self.column = 0,
             Tag::Strong => self.is_strong = true,
             Tag::Emphasis => self.is_emphasis = true,
-            Tag::Link { dest_url, .. } => self.link = dest_url.into_string(),
+            Tag::Link { dest_url, .. } => self.link = (dest_url.into_string(), self.text.len()),
             _ => {}
         }
     }
@@ -136,22 +145,25 @@ impl Page {
             TagEnd::TableCell => self.cell(),
             TagEnd::Strong => self.is_strong = false,
             TagEnd::Emphasis => self.is_emphasis = false,
-            TagEnd::Link => {
-                let link = std::mem::take(&mut self.link);
-                let page = link.split('#').next().unwrap_or_default();
-                match page.strip_suffix(".md") {
-                    Some(name) => self.text.extend([
-                        roman(" ("),
-                        bold(format!("gitcowork-{name}")),
-                        roman("(7))"),
-                    ]),
-                    None if link.contains("://") => {
-                        self.text.push(roman(format!(" <{link}>")));
-                    }
-                    None => {}
-                }
-            }
+            TagEnd::Link => self.link(),
             _ => {}
+        }
+    }
+
+    /// Ends a link: to a page with the page's name in the manual, to a site with its address.
+    fn link(&mut self) {
+        let (link, begin) = std::mem::take(&mut self.link);
+        let page = link.split('#').next().unwrap_or_default();
+        if let Some(name) = page.strip_suffix(".md") {
+            let text: String =
+                self.text.drain(begin..).map(|inline| plain(&inline).to_owned()).collect();
+            let is_name = text.eq_ignore_ascii_case(name);
+            let (open, close) = if is_name { ("", "(7)") } else { (" (", "(7))") };
+            let text = if is_name { String::new() } else { text };
+            let page = bold(format!("gitcowork-{name}"));
+            self.text.extend([roman(text + open), page, roman(close)]);
+        } else if link.contains("://") {
+            self.text.push(roman(format!(" <{link}>")));
         }
     }
 

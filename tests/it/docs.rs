@@ -87,9 +87,10 @@ impl Place {
             Self::Specs => {
                 let sandbox = Sandbox::new();
                 let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/specs");
-                for (from, to) in
-                    [("spec-kit", "specs/001-todo-list"), ("openspec", "openspec/changes/add-export")]
-                {
+                for (from, to) in [
+                    ("spec-kit", "specs/001-todo-list"),
+                    ("openspec", "openspec/changes/add-export"),
+                ] {
                     fs::create_dir_all(sandbox.path(to).parent().unwrap()).unwrap();
                     let mut copy = sandbox.command("cp");
                     copy.arg("-R").arg(corpus.join(from)).arg(sandbox.path(to));
@@ -140,7 +141,8 @@ impl Place {
                 // What the pages ask `why` and git about, and a reviewer's comments.
                 sandbox.commit_file("src/store.rs", &"line\n".repeat(40), "mine");
                 sandbox.executable(&sandbox.root().join("bin/gh"), "echo 'Say that it is empty.'");
-                let edit = json!({"path": "lib/list.sh", "old_text": "List todos", "new_text": "List"});
+                let edit =
+                    json!({"path": "lib/list.sh", "old_text": "List todos", "new_text": "List"});
                 let review = at("coding", "actor").task("TASK-006").turn(1);
                 sandbox.server.on(review, Reply::call("edit_file", edit));
                 sandbox
@@ -204,7 +206,9 @@ fn lines(page: &Page) -> Vec<String> {
     for block in code(page, "sh") {
         let joined = block.replace("\\\n", " ");
         let typed = joined.lines().map(|line| line.split(" #").next().unwrap_or(line).trim());
-        lines.extend(typed.filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned));
+        lines.extend(
+            typed.filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned),
+        );
     }
     for block in code(page, "console") {
         lines.extend(block.lines().filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned));
@@ -226,8 +230,10 @@ fn every_line_of_the_shell_runs() {
         all.extend(lines(&page).into_iter().map(|line| (line, page.path.clone())));
     }
     assert!(all.len() >= 80, "{all:#?}");
-    let unused: Vec<_> =
-        LINES.iter().filter(|(text, ..)| !all.iter().any(|(line, _)| line.contains(text))).collect();
+    let unused: Vec<_> = LINES
+        .iter()
+        .filter(|(text, ..)| !all.iter().any(|(line, _)| line.contains(text)))
+        .collect();
     assert!(unused.is_empty(), "no page has {unused:?}");
     let wrong: Vec<String> = at_once(chunks(all, 6), |lines| {
         lines.iter().filter_map(|(line, page)| ends_otherwise(line, page)).collect::<Vec<_>>()

@@ -74,11 +74,11 @@ mod depth;
 #[cfg(unix)]
 mod disk;
 #[cfg(unix)]
+mod docs;
+#[cfg(unix)]
 mod doctor;
 #[cfg(unix)]
 mod doctor_project;
-#[cfg(unix)]
-mod docs;
 #[cfg(unix)]
 mod edit;
 #[cfg(unix)]

@@ -11,7 +11,7 @@ use clap_mangen::Man;
 
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
-use crate::cli::guides::{GUIDES, manual_page};
+use crate::cli::guides::{GUIDES, NO_DATE, manual_page};
 use crate::cli::help::{EXIT_CODES, examples};
 use crate::cli::suggest::hinted;
 use crate::error::Error;
@@ -166,8 +166,9 @@ fn pages(command: Command) -> anyhow::Result<Vec<Page>> {
 fn page(command: &Command) -> anyhow::Result<Page> {
     let name = command.get_display_name().unwrap_or(MAIN).to_owned();
     let is_main = name == MAIN;
-    let man = Man::new(command.clone()).title(name.to_uppercase()).manual("Git Cowork Manual");
-    let man = man.source(concat!("git-cowork ", env!("CARGO_PKG_VERSION")));
+    let man = Man::new(command.clone()).title(name.to_uppercase()).date(NO_DATE);
+    let man =
+        man.source(concat!("git-cowork ", env!("CARGO_PKG_VERSION"))).manual("Git Cowork Manual");
     let mut text = Vec::new();
     man.render_title(&mut text)?;
     man.render_name_section(&mut text)?;
