@@ -1,18 +1,17 @@
 //! README and the pages of `docs/`: each command in them is run, or its options looked up; each
 //! example of a configuration is read; site and manual have every page.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
-
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use regex::Regex;
 use serde_json::json;
+use std::collections::BTreeSet;
+use std::fs;
 
 use crate::depth::with_code;
 use crate::support::outcome::Outcome;
 use crate::support::todo::reject;
 use crate::support::{Reply, Sandbox, at, at_once};
+use crate::tidy::{files_below, root};
 
 /// Where a line of a `sh` block is run, and its exit code. The first row whose text the line contains
 /// counts; other lines end with 0 in a delivered session.
@@ -86,7 +85,7 @@ impl Place {
             Self::New => Sandbox::new(),
             Self::Specs => {
                 let sandbox = Sandbox::new();
-                let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/specs");
+                let corpus = root().join("tests/corpus/specs");
                 for (from, to) in [
                     ("spec-kit", "specs/001-todo-list"),
                     ("openspec", "openspec/changes/add-export"),
@@ -172,17 +171,19 @@ struct Page {
 
 /// README and all pages.
 fn pages() -> Vec<Page> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut paths = vec!["README.md".to_owned()];
-    for entry in fs::read_dir(root.join("docs")).unwrap() {
+    for entry in fs::read_dir(root().join("docs")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         if name.ends_with(".md") {
             paths.push(format!("docs/{name}"));
         }
     }
     paths.sort();
-    let read = |path: String| Page { text: fs::read_to_string(root.join(&path)).unwrap(), path };
-    paths.into_iter().map(read).collect()
+    paths.into_iter().map(page).collect()
+}
+
+fn page(path: String) -> Page {
+    Page { text: fs::read_to_string(root().join(&path)).unwrap(), path }
 }
 
 /// The code blocks of a kind, and the code in the text (kind "").
@@ -328,27 +329,25 @@ fn the_page_about_configuration_has_every_setting() {
 
 #[test]
 fn site_and_manual_have_every_page() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let summary = fs::read_to_string(root.join("docs/SUMMARY.md")).unwrap();
-    let contents = fs::read_to_string(root.join("docs/README.md")).unwrap();
+    let (summary, contents) = (page("docs/SUMMARY.md".into()), page("docs/README.md".into()));
     let sandbox = Sandbox::nowhere();
+    // Nothing of the text is lost on the way but the languages of code, and the headers of
+    // tables with two columns.
+    let headers = Regex::new(r"(?m)^\|[^|\n]*\|[^|\n]*\|\n\| -|^```\w+").unwrap();
     for page in pages() {
         let Some(name) = page.path.strip_prefix("docs/") else { continue };
         if name != "SUMMARY.md" {
-            assert!(summary.contains(&format!("({name})")), "SUMMARY.md lacks {name}");
+            assert!(summary.text.contains(&format!("({name})")), "SUMMARY.md lacks {name}");
         }
         if ["SUMMARY.md", "README.md"].contains(&name) {
             continue;
         }
-        assert!(contents.contains(&format!("({name})")), "docs/README.md lacks {name}");
+        assert!(contents.text.contains(&format!("({name})")), "docs/README.md lacks {name}");
         let name = name.trim_end_matches(".md");
         let shown = sandbox.cowork(&["man", &format!("gitcowork-{name}")]).exits(0).stdout;
         let title = page.text.lines().next().unwrap().trim_start_matches("# ").replace('-', "\\-");
         let title = title.replace('\'', "\\*(Aq");
         assert!(shown.contains(&format!("gitcowork\\-{name} \\- {title}\n")), "{name}: {shown}");
-        // Nothing of the text is lost on the way but the languages of code, and the headers of
-        // tables with two columns.
-        let headers = Regex::new(r"(?m)^\|[^|\n]*\|[^|\n]*\|\n\| -|^```\w+").unwrap();
         let text = headers.replace_all(&page.text, "");
         for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 6) {
             let upper = word.to_uppercase();
@@ -359,9 +358,9 @@ fn site_and_manual_have_every_page() {
 
 #[test]
 fn links_lead_to_files_that_are_there() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for page in pages() {
-        let folder = root.join(&page.path).parent().unwrap().to_owned();
+    let others = ["CONTRIBUTING.md", "CHANGELOG.md", "ARCHITECTURE.md"].map(str::to_owned);
+    for page in pages().into_iter().chain(others.map(page)) {
+        let folder = root().join(&page.path).parent().unwrap().to_owned();
         for event in Parser::new_ext(&page.text, Options::ENABLE_TABLES) {
             let (Event::Start(Tag::Link { dest_url, .. })
             | Event::Start(Tag::Image { dest_url, .. })) = event
@@ -376,7 +375,25 @@ fn links_lead_to_files_that_are_there() {
 }
 
 #[test]
-fn the_readme_is_short() {
-    let readme = pages().into_iter().find(|page| page.path == "README.md").unwrap().text;
-    assert!(readme.len() <= 12 << 10, "{} bytes", readme.len());
+fn the_architecture_names_files_that_are_there() {
+    let (mut files, mut gone) = (Vec::new(), Vec::new());
+    for folder in ["src", "tests", "benches"] {
+        files_below(&root().join(folder), &mut files);
+    }
+    files.push(root().join("build.rs"));
+    let architecture = page("ARCHITECTURE.md".into());
+    for name in code(&architecture, "").iter().filter(|name| name.ends_with(".rs")) {
+        if !name.contains('X') && !files.iter().any(|file| file.ends_with(name)) {
+            gone.push(name.clone());
+        }
+    }
+    assert!(gone.is_empty(), "{gone:?}");
+}
+
+#[test]
+fn readme_and_architecture_are_short() {
+    for (path, most) in [("README.md", 12_000), ("ARCHITECTURE.md", 45_000)] {
+        let size = page(path.into()).text.len();
+        assert!(size <= most, "{path}: {size} bytes");
+    }
 }

@@ -112,11 +112,11 @@ impl Source {
     }
 }
 
-fn root() -> &'static Path {
+pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn files_below(dir: &Path, into: &mut Vec<PathBuf>) {
+pub fn files_below(dir: &Path, into: &mut Vec<PathBuf>) {
     let mut entries: Vec<_> =
         fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
     entries.sort();
