@@ -3,7 +3,7 @@
 
 use crate::cli::args::Answer;
 use crate::cli::commands::list::{self, ListArgs};
-use crate::cli::commands::status;
+use crate::cli::commands::{man, status};
 use crate::cli::context::Context;
 use crate::cli::session_cmd::{delivered, find, next_step, pending_start};
 use crate::git::{Git, Head as At};
@@ -72,6 +72,10 @@ pub(crate) fn run(context: &Context) -> Answer {
         }
     };
     context.print(&format!("{text}\n{next}"))?;
+    // Only who has no session yet is told: whoever goes on without the manual need not hear of it.
+    if there.sessions == 0 && context.attended() {
+        man::suggest(context);
+    }
     Ok(0)
 }
 

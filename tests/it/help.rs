@@ -99,6 +99,21 @@ fn the_manual_is_what_git_help_shows() {
     }
 }
 
+#[test]
+fn the_bare_command_names_the_manual_until_it_is_installed_or_there_is_a_session() {
+    let told = |sandbox: &Sandbox| {
+        let mut screen = sandbox.screen(100, &[]);
+        assert_eq!(screen.runs_out(), 0);
+        screen.raw.contains("the manual is not installed yet: git cowork man --install")
+    };
+    let sandbox = Sandbox::new();
+    assert!(told(&sandbox));
+    assert!(!sandbox.cowork(&[]).exits(0).stderr.contains("manual"), "told without a terminal");
+    sandbox.cowork(&["man", "--install"]).exits(0);
+    assert!(!told(&sandbox));
+    assert!(!told(&Sandbox::stopped_after("idea")));
+}
+
 /// A session with an attempt, and the script of a shell.
 fn completed(shell: &str) -> Sandbox {
     let sandbox = Sandbox::stopped_after("prd");

@@ -38,10 +38,7 @@ pub(crate) fn run(context: &Context, args: &DoctorArgs) -> Answer {
     if !context.global.json {
         let text = summary(problems, warnings);
         context.ui.emit(Event::Note { text });
-        if !man::is_installed() {
-            let text = "the manual is not installed yet: git cowork man --install";
-            context.ui.emit(Event::Note { text: text.to_owned() });
-        }
+        man::suggest(context);
     }
     Ok(if problems == 0 { 0 } else { Kind::Model.exit_code() })
 }

@@ -12,7 +12,7 @@ use crate::record::MessageTrial;
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// Install the git hooks that protect sessions (hooks/README.md), and nothing else
+    /// Install the git hooks that protect sessions (git cowork man hooks), and nothing else
     #[arg(long)]
     hooks: bool,
     /// Remove these hooks

@@ -123,6 +123,14 @@ pub(crate) fn is_installed() -> bool {
     })
 }
 
+/// Says how to install the manual if it is not installed.
+pub(crate) fn suggest(context: &Context) {
+    if !is_installed() {
+        let text = "the manual is not installed yet: git cowork man --install";
+        context.ui.emit(Event::Note { text: text.to_owned() });
+    }
+}
+
 /// Folders for the manual: beside the program's folder if that is a `bin` (man looks there by default),
 /// and in the user's data folder.
 fn folders() -> Vec<PathBuf> {
