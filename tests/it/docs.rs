@@ -48,6 +48,9 @@ const LINES: &[(&str, Place, i32)] = &[
     ("git cowork doctor", Place::New, 0),
 ];
 
+/// The kinds of code blocks; those of `sh` and `console` are run, those of `toml` are read.
+const KINDS: [&str; 6] = ["sh", "console", "toml", "text", "json", "markdown"];
+
 /// The exit code of a line that is only looked up in the help.
 const NOT_RUN: i32 = -1;
 
@@ -191,7 +194,11 @@ fn code(page: &Page, kind: &str) -> Vec<String> {
     let (mut found, mut open) = (Vec::new(), false);
     for event in Parser::new_ext(&page.text, Options::ENABLE_TABLES) {
         match event {
-            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => open = *info == *kind,
+            Event::Start(Tag::CodeBlock(block)) => {
+                let CodeBlockKind::Fenced(info) = block else { panic!("{}: no kind", page.path) };
+                assert!(KINDS.contains(&&*info), "{}: code of kind {info}", page.path);
+                open = *info == *kind;
+            }
             Event::End(TagEnd::CodeBlock) => open = false,
             Event::Text(text) if open => found.push(text.into_string()),
             Event::Code(code) if kind.is_empty() => found.push(code.into_string()),
