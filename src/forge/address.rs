@@ -2,7 +2,8 @@
 //! branches. The results never contain credentials.
 
 use std::fmt::Write as _;
-use std::process::{Command, Stdio};
+
+use super::program::ssh_host;
 
 /// The most characters of the body of a pull request on GitHub; more than most people write.
 pub const LONGEST_BODY: usize = 65_536;
@@ -158,14 +159,6 @@ pub fn without_credentials(url: &str) -> String {
 
 fn without_port(host: &str) -> &str {
     host.split_once(':').map_or(host, |(host, _)| host)
-}
-
-/// The host that ssh connects to for this name (ssh(1), `-G`); `None` if it does not say.
-fn ssh_host(name: &str) -> Option<String> {
-    let ask = Command::new("ssh").args(["-G", "--", name]).stdin(Stdio::null()).output().ok()?;
-    let text = String::from_utf8_lossy(&ask.stdout);
-    let mut hosts = text.lines().filter_map(|line| line.strip_prefix("hostname "));
-    hosts.next().map(str::to_owned)
 }
 
 /// The host of the web pages: forges accept ssh on other host names if port 22 is blocked, and

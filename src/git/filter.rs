@@ -6,7 +6,7 @@ use anyhow::Result;
 use super::Git;
 use super::output::nul_texts;
 use crate::error::Error;
-use crate::git::{Oid, settings};
+use crate::git::{Oid, plain, settings};
 
 /// A filter that applies to a file.
 #[derive(Clone, Debug)]
@@ -33,6 +33,11 @@ const MADE: [(&[u8], &str); 3] = [
 /// # Errors
 /// Git fails.
 pub fn of_paths(git: &Git, paths: &[&str]) -> Result<Option<Filter>> {
+    if let Some(sources) = plain::plain_sources(git)
+        && paths.iter().all(|path| !sources.may_filter(path))
+    {
+        return Ok(None);
+    }
     let ask = git.read(["check-attr", "-z", "filter", "--"]).args(paths).checked()?;
     let fields: Vec<String> = nul_texts(&ask.stdout).collect();
     let is_set = |field: &&[String]| !["unspecified", "unset"].contains(&&*field[2]);

@@ -106,6 +106,20 @@ fn beside_system_configuration(git: &Git) -> Option<Vec<PathBuf>> {
 impl Sources<'_> {
     /// True if git would store exactly these bytes for this file.
     pub(super) fn is_plain(&self, path: &str, bytes: &[u8]) -> bool {
+        let Some(names) = self.names(path) else { return false };
+        // Only a carriage return is converted; a lone line feed may be refused.
+        let plain = !self.line_ends && !names.line_ends;
+        !names.filters && (plain || !bytes.contains(&b'\r') && !self.refuses)
+    }
+
+    /// True if an attributes file that git reads for this file names a filter, for any path.
+    pub(super) fn may_filter(&self, path: &str) -> bool {
+        self.names(path).is_none_or(|names| names.filters)
+    }
+
+    /// The kinds of attributes that the attributes files for this file name; `None` if one of them
+    /// is only in the index.
+    fn names(&self, path: &str) -> Option<Names> {
         let mut names = *self.for_all.get_or_init(|| {
             let mut names = Names::default();
             for file in &self.files {
@@ -116,14 +130,9 @@ impl Sources<'_> {
         });
         let above = path.match_indices('/').map(|(at, _)| &path[..at]);
         for folder in std::iter::once("").chain(above) {
-            match self.names_for(folder) {
-                Some(found) => names.add(found),
-                None => return false,
-            }
+            names.add(self.names_for(folder)?);
         }
-        // Only a carriage return is converted; a lone line feed may be refused.
-        let plain = !self.line_ends && !names.line_ends;
-        !names.filters && (plain || !bytes.contains(&b'\r') && !self.refuses)
+        Some(names)
     }
 
     /// The kinds of attributes that the attributes file in a folder names; `None` if that file is

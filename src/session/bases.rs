@@ -8,10 +8,30 @@ use std::path::PathBuf;
 use super::change_requests::place_of;
 use super::file_at_tip::restorable;
 use super::merged::merged;
-use super::{RefNames, Session, SessionName, session_file};
+use super::{Kind, RefNames, Session, SessionName, is_there, session_file};
 use crate::artifact::SessionFile;
+use crate::error::Error;
 use crate::git::{self, Git, Oid, RefName};
 use crate::shell_quote::quoted;
+
+/// The commit that a session began from; if its history was rewritten since, the parent of its start
+/// commit.
+///
+/// # Errors
+/// Exit 5: neither is in this repository.
+pub fn began(git: &Git, session: &Session) -> anyhow::Result<Oid> {
+    let recorded: Oid = session.file.base.commit.parse()?;
+    let start = session.history.first().filter(|entry| entry.kind == Kind::Start);
+    let then = start.and_then(|start| start.parents.first().cloned());
+    let reader = git.reader();
+    let mut known = [Some(recorded.clone()), then].into_iter().flatten();
+    known.find(|commit| is_there(reader.as_ref(), commit)).ok_or_else(|| {
+        let name = &session.name;
+        Error::repository(format!("the commit that '{name}' began from is not here: {recorded}"))
+            .hint("fetch what a remote has: git fetch --refetch")
+            .into()
+    })
+}
 
 /// Maximum length of a chain of sessions based on each other.
 const MAX_GENERATIONS: usize = 16;

@@ -43,7 +43,7 @@ mod used;
 pub(crate) use adopted::adopted;
 pub use attempts::{Attempt, Back, attempts};
 pub(crate) use baseline::{baseline, parents_files};
-pub use bases::{base_branch, default_branches, merge_command, review_base};
+pub use bases::{base_branch, began, default_branches, merge_command, review_base};
 pub use change_requests::{
     ChangeBase, change_base, changeable, changes_within, delivered_here, find_in_tree, in_tree,
     merged_into, merged_tasks, own_tasks,
@@ -357,30 +357,6 @@ impl Session {
     #[must_use]
     pub fn unanswered(&self) -> Option<Waiting> {
         self.waiting().filter(|waiting| waiting.answer.is_none())
-    }
-
-    /// The commit that the session began from; if its history was rewritten since, the parent of its
-    /// start commit.
-    ///
-    /// # Errors
-    /// Neither is in this repository.
-    pub fn began(&self, git: &Git) -> anyhow::Result<Oid> {
-        let recorded: Oid = self.file.base.commit.parse()?;
-        let start = self.history.first().filter(|entry| entry.kind == Kind::Start);
-        let then = start.and_then(|start| start.parents.first()).cloned();
-        let reader = git.reader();
-        [Some(recorded.clone()), then]
-            .into_iter()
-            .flatten()
-            .find(|commit| is_there(reader.as_ref(), commit))
-            .ok_or_else(|| {
-                Error::repository(format!(
-                    "the commit that session '{}' began from is not here: {recorded}",
-                    self.name
-                ))
-                .hint("get what a remote has: git fetch --refetch")
-                .into()
-            })
     }
 
     /// True if `commit` is reachable from the session's tip, but not from its base (if the base is

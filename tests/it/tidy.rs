@@ -300,7 +300,7 @@ fn refs_are_named_in_one_place() {
 #[test]
 fn few_may_spawn() {
     let needles = ["process::Command", "tokio::process", "Command::new("];
-    // `forge` starts the user's own `gh` and `glab`, and nothing else.
+    // `forge` starts the user's own `gh` and `glab`, and asks `ssh -G`.
     // `model/agents` starts the agent programs the user named.
     let allowed = [
         "src/git/",

@@ -11,7 +11,7 @@ use crate::cli::session_cmd::find;
 use crate::gate::clean::{clean, clean_colored};
 use crate::git::diff::{self, DiffStyle};
 use crate::git::{self, Git, Oid};
-use crate::session::{RefNames, SESSIONS, Session, SessionName, review_base};
+use crate::session::{RefNames, SESSIONS, Session, SessionName, began, review_base};
 
 #[derive(Debug, Args)]
 pub(crate) struct DiffArgs {
@@ -62,7 +62,7 @@ pub(crate) fn run(context: &Context, args: &DiffArgs) -> Answer {
 /// The merge base of the session and its base branch, or the session's start commit if the base
 /// branch already contains the session.
 fn left_base(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Oid> {
-    let began: Oid = session.began(git)?;
+    let began: Oid = began(git, session)?;
     let Some(base) = review_base(git, refs, session)? else { return Ok(began) };
     let Some(onto) = git.resolve(&RefNames::local(&base))? else { return Ok(began) };
     let parted = git.read(["merge-base", onto.as_str(), session.tip.as_str()]).output()?;

@@ -19,7 +19,7 @@ use crate::event::{Event, Sink as _};
 use crate::forge::{Address, LONGEST_BODY, Program, Request, without_credentials};
 use crate::git::{self, Git, Oid, Push, RefName};
 use crate::record::{self, Delivery, LOGS, Published, logs};
-use crate::session::{RefNames, Session, SessionName, merged, review_base};
+use crate::session::{RefNames, Session, SessionName, began, merged, review_base};
 
 /// The text of the request, in the session's state directory, for a person to copy.
 const TEXT_FILE: &str = "pull-request.md";
@@ -188,7 +188,7 @@ fn base_commit(git: &Git, remote: &str, base: &str, session: &Session) -> anyhow
             return Ok(commit);
         }
     }
-    session.began(git)
+    began(git, session)
 }
 
 /// Makes sure that the remote has the base branch: a pull request against another session's branch

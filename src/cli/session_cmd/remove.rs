@@ -13,7 +13,8 @@ use crate::gate::{Tty, confirm};
 use crate::git::{self, Git, Oid};
 use crate::record;
 use crate::session::{
-    KeptDraft, RefNames, Session, SessionName, Verdict, drafts_of_a_person, exists, kept_draft,
+    KeptDraft, RefNames, Session, SessionName, Verdict, began, drafts_of_a_person, exists,
+    kept_draft,
 };
 
 /// Maximum number of files that a message lists.
@@ -159,7 +160,7 @@ fn base_of(git: &Git, session: &Session) -> anyhow::Result<Oid> {
     let branch = RefNames::local(&base.branch);
     match git.resolve(&branch)?.filter(|_| !base.branch.is_empty()) {
         Some(tip) => Ok(tip),
-        None => session.began(git),
+        None => began(git, session),
     }
 }
 
