@@ -100,6 +100,8 @@ fn demo_runs_without_a_key_and_leaves_a_whole_story() {
     let temp = sandbox.root().join("tmp");
     std::fs::create_dir(&temp).unwrap();
     sandbox.set_env("TMPDIR", &temp.display().to_string());
+    // As after `cargo run -- demo`: the program is not on PATH.
+    sandbox.set_env("PATH", &std::env::var("PATH").unwrap());
     let outcome = sandbox.cowork(&["demo", "--review", "auto"]).exits(0);
     let said = format!("{}{}", outcome.stdout, outcome.stderr);
     assert!(said.contains("log"), "no command to look at it: {said}");
@@ -115,6 +117,13 @@ fn demo_runs_without_a_key_and_leaves_a_whole_story() {
     assert_eq!(sandbox.trailers(&prd)["Cowork-Iterations"], ["2"]);
     sandbox.assert_sound();
     no_usage_is_claimed(&sandbox, &prd, &said);
+    let lines = outcome.stdout.lines().filter_map(|line| line.strip_prefix("  "));
+    let shown: Vec<&str> = lines.map(|line| line.split("  # ").next().unwrap().trim()).collect();
+    assert_eq!(shown.len(), 8, "{shown:?}");
+    for line in shown.iter().filter(|line| !line.starts_with("cargo ")) {
+        let typed = sandbox.command("sh").args(["-c", line]).output().unwrap();
+        assert!(typed.status.success(), "{line}: {}", String::from_utf8_lossy(&typed.stderr));
+    }
 }
 
 /// No server has counted anything: nothing says how many tokens it took, not even none.

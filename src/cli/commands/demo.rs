@@ -1,6 +1,7 @@
 //! `git cowork demo`: runs the whole pipeline in a temporary repository, from a recording built
 //! into the program: no key, no network. With `--ask` the user decides at the gates.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -10,6 +11,7 @@ use crate::cli::args::{Answer, Global};
 use crate::cli::commands::new::{self, NewArgs};
 use crate::cli::context::Context;
 use crate::cli::demo_recording;
+use crate::cli::session_cmd::available_models::find_program;
 use crate::cli::terminal::runtime;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
@@ -107,30 +109,47 @@ fn play(context: &Context, mut inner: Context, asks: bool) -> Answer {
     // line.
     inner.ui.clear();
     let top = inner.git()?.top();
-    let there = quoted(&top.to_string_lossy());
-    if code != 0 {
-        context.print(&format!(
-            "\nThe demo waits for you in {}\n\n  \
-             cd {there}\n  \
-             git cowork                               # the session's state\n  \
-             git cowork resume                        # opens the gate again\n",
-            top.display()
-        ))?;
-        return Ok(code);
+    let (said, commands) = match code {
+        0 => ("A session from idea to delivery, in", DELIVERED.as_slice()),
+        _ => ("The demo waits for you in", WAITING.as_slice()),
+    };
+    let program = program(context)?;
+    let commands: Vec<(String, &str)> = commands
+        .iter()
+        .map(|(command, what)| (command.replacen("git cowork", &program, 1), *what))
+        .collect();
+    let width = commands.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
+    let mut text =
+        format!("\n{said} {}\n\n  cd {}\n", top.display(), quoted(&top.to_string_lossy()));
+    for (command, what) in commands {
+        let _ = writeln!(text, "  {command:width$}  # {what}");
     }
-    context.print(&format!(
-        "\nA session from idea to delivery, in {}\n\n  \
-         cd {there}\n  \
-         git log --graph --oneline --decorate     # the story\n  \
-         git log --format=fuller                  # the author, review and tests of each step\n  \
-         git show cowork/todo/prd                 # a stage is a commit: its documents, its trailers\n  \
-         git cowork status                        # read from that history, kept nowhere else\n  \
-         git cowork show report                   # what a reviewer reads first\n  \
-         git cowork merge                         # that report becomes the message of the merge\n  \
-         cargo run -- add \"buy milk\"              # the program that was delivered\n",
-        top.display()
-    ))?;
+    context.print(&text)?;
     Ok(code)
+}
+
+/// What to do where the demo waits.
+const WAITING: [(&str, &str); 2] =
+    [("git cowork", "the session's state"), ("git cowork resume", "opens the gate again")];
+
+/// What to look at after the demo.
+const DELIVERED: [(&str, &str); 7] = [
+    ("git log --graph --oneline --decorate", "the story"),
+    ("git log --format=fuller", "the author, review and tests of each step"),
+    ("git show cowork/todo/prd", "a stage is a commit: its documents, its trailers"),
+    ("git cowork status", "read from that history, kept nowhere else"),
+    ("git cowork show report", "what a reviewer reads first"),
+    ("git cowork merge", "that report becomes the message of the merge"),
+    ("cargo run -- add \"buy milk\"", "the program that was delivered"),
+];
+
+/// The words that start this program: `git cowork` where git finds it, else its path.
+fn program(context: &Context) -> anyhow::Result<String> {
+    if find_program(context, "git-cowork").is_some() {
+        return Ok("git cowork".to_owned());
+    }
+    let path = std::env::current_exe().context("finding this program's own file")?;
+    Ok(quoted(&path.to_string_lossy()).to_owned())
 }
 
 /// Puts a `cd` to the demo's folder in front of the error's other hints.
