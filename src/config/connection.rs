@@ -21,7 +21,8 @@ use crate::secret;
 /// Reads `[llm]`.
 pub(super) fn default_model(values: &Values<'_>) -> Result<ModelConfig> {
     let provider = values.read(&["llm", "provider"]).unwrap_or_else(|| {
-        let provider = if is_program(values, &["llm"]) { AGENT } else { "openai" };
+        let has_url = values.get(&["llm", "base_url"]).is_some();
+        let provider = if is_program(values, &["llm"]) && !has_url { AGENT } else { "openai" };
         provider.to_owned()
     });
     let model = default_of(&provider, &ModelConfig::default().model);

@@ -22,7 +22,7 @@ pub struct HostedApi {
     pub base_url: &'static str,
     /// The variable with the key.
     pub key: &'static str,
-    /// The default model; empty for the first one in the server's list.
+    /// The default model, if the server has it.
     pub model: &'static str,
 }
 
@@ -41,11 +41,16 @@ pub const ANTHROPIC: &str = "anthropic";
 /// The provider name of an agent program.
 pub const AGENT: &str = "agent";
 
-/// The hosted APIs. The first is used for a key without a base URL. Claude's server lists its newest
-/// model first.
+/// The hosted APIs. The first is used for a key without a base URL.
 pub const HOSTED_APIS: [HostedApi; 8] = [
     hosted("openai", "OpenAI", "https://api.openai.com/v1", "OPENAI_API_KEY", "gpt-4.1"),
-    hosted(ANTHROPIC, "Anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", ""),
+    hosted(
+        ANTHROPIC,
+        "Anthropic",
+        "https://api.anthropic.com/v1",
+        "ANTHROPIC_API_KEY",
+        "claude-sonnet-5-5",
+    ),
     hosted(
         "gemini",
         "Gemini",

@@ -32,7 +32,12 @@ pub(super) fn environment(sources: &Sources, below: &Settings) -> Result<Setting
         && configured("base_url")
         && url.is_none()
         && sources.flags.base_url.is_none();
-    let key = set("COWORK_LLM_API_KEY").or_else(|| if paired { None } else { set(api.key) });
+    // The key of a hosted API is for its own server.
+    let preset = below.get(&path(&["llm", "base_url"])).is_some_and(|url| url.preset);
+    let elsewhere = !["openai", ANTHROPIC].contains(&api.provider)
+        && (url.is_some() || sources.flags.base_url.is_some() || !preset);
+    let theirs = || if paired || elsewhere { None } else { set(api.key) };
+    let key = set("COWORK_LLM_API_KEY").or_else(theirs);
     let pairs: Vec<(&str, &str, &str)> =
         [("llm.base_url", url), ("llm.model", model), ("llm.api_key", key)]
             .into_iter()

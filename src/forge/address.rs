@@ -93,14 +93,15 @@ impl Address {
         if !over_ssh || PUBLIC.contains(&&*parsed.host) {
             return Some(parsed);
         }
-        let alias = url.trim().rsplit_once("://").map_or(url.trim(), |(_, rest)| rest);
-        let alias = alias.split(['/', ':']).next().unwrap_or_default();
-        let alias = alias.rsplit('@').next().unwrap_or_default();
-        Some(match ssh_host(alias).filter(|host| !host.eq_ignore_ascii_case(alias)) {
-            Some(host) => {
-                let host = public_host(&host.to_ascii_lowercase());
-                Self { forge: forge_of(&host), host, ..parsed }
-            }
+        let alias = match url.trim().split_once("://") {
+            Some((_, rest)) => rest.split('/').next().unwrap_or_default(),
+            None => url.trim().split(':').next().unwrap_or_default(),
+        };
+        let alias = without_port(alias.rsplit('@').next().unwrap_or_default());
+        let host = ssh_host(alias).map(|host| public_host(&host.to_ascii_lowercase()));
+        // A forge behind an address of its own is known by the name in the URL.
+        Some(match host.filter(|host| forge_of(host) != Forge::Unknown) {
+            Some(host) => Self { forge: forge_of(&host), host, ..parsed },
             None => parsed,
         })
     }

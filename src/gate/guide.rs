@@ -7,15 +7,16 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 
 use crate::gate::paint::Paint;
-use crate::gate::screen::{self, header, labelled};
+use crate::gate::screen::{header, labelled};
 use crate::gate::terminal::{self, Key};
-use crate::gate::{Draft, Gate, menu_lines};
+use crate::gate::{Draft, Gate, Terminal};
 use crate::stages::{Approves, row};
 
-/// Explains each gate; each key only once.
+/// Explains each gate; each thing only once, so that an explanation has at most 12 lines on a screen
+/// of 80 columns.
 #[derive(Debug, Default)]
 pub struct Guide {
-    told: RefCell<BTreeSet<String>>,
+    told: RefCell<BTreeSet<&'static str>>,
 }
 
 /// The prompt after the explanation.
@@ -28,7 +29,7 @@ impl Guide {
     /// Interrupted by Ctrl-C, or the terminal cannot be written.
     pub(super) fn explain(&self, gate: &Gate<'_>, draft: &Draft<'_>) -> Result<bool> {
         let terminal = gate.terminal;
-        terminal.write(&self.text(gate, draft))?;
+        terminal.write(&self.text(terminal, draft))?;
         terminal.discard_typed();
         loop {
             terminal.write(READ)?;
@@ -42,34 +43,22 @@ impl Guide {
         }
     }
 
-    fn text(&self, gate: &Gate<'_>, draft: &Draft<'_>) -> String {
-        let paint = Paint::of(gate.terminal);
-        let width = gate.terminal.width().max(20);
+    fn text(&self, terminal: &dyn Terminal, draft: &Draft<'_>) -> String {
+        let paint = Paint::of(terminal);
+        let width = terminal.width().max(20);
         let title = format!("the gate of {}, explained", draft.stage);
         let mut out = header(paint, width, &title, &[]);
         labelled(&mut out, width, "Now", &now(draft));
-        labelled(&mut out, width, "Shown", &shown(draft));
-        labelled(&mut out, width, "Then", &then(draft));
-        let first = self.told.borrow().is_empty();
-        let keys = self.new_keys(gate, draft);
-        if !keys.is_empty() {
-            let text = match first {
-                true => "each key acts at once, without Enter:",
-                false => "new at this gate:",
-            };
-            labelled(&mut out, width, "Keys", text);
-            out.push_str(&screen::keys(gate.terminal, &keys));
+        for (label, sentences) in
+            [("Shown", shown(draft)), ("Then", then(draft)), ("Keys", keys(draft))]
+        {
+            let new: Vec<_> =
+                sentences.into_iter().filter(|text| self.told.borrow_mut().insert(text)).collect();
+            if !new.is_empty() {
+                labelled(&mut out, width, label, &new.join(" "));
+            }
         }
-        labelled(&mut out, width, "Recorded", &recorded(draft, first));
         out
-    }
-
-    /// The keys of this gate that no earlier gate had.
-    fn new_keys(&self, gate: &Gate<'_>, draft: &Draft<'_>) -> Vec<Vec<(char, String)>> {
-        let mut told = self.told.borrow_mut();
-        let mut keys = menu_lines::rows(gate, draft);
-        keys.retain(|row| row.iter().any(|(key, text)| told.insert(format!("{key} {text}"))));
-        keys
     }
 }
 
@@ -77,73 +66,61 @@ impl Guide {
 fn now(draft: &Draft<'_>) -> String {
     let Draft { stage, iteration, place: (number, of), .. } = draft;
     let draft = match (iteration, row(*stage).approves) {
-        (1, Approves::Artifacts) => "The actor has written a draft and git-cowork has checked it.",
-        (1, Approves::Tree) => {
-            "The actor has worked on the tasks: each one is a commit already, made when its checks were done."
-        }
-        _ => "The previous draft was rejected, and the actor has written another one.",
+        (1, Approves::Artifacts) => "the actor has written a draft, and git-cowork has checked it",
+        (1, Approves::Tree) => "the actor has done the tasks, each of which is a commit",
+        _ => "another draft, after the previous one was rejected",
     };
-    format!("Stage {number} of {of}. {draft} The stage is complete when you pass the draft.")
+    format!("Stage {number} of {of}: {draft}.")
 }
 
-/// The parts of the screen, from top to bottom.
-fn shown(draft: &Draft<'_>) -> String {
+/// The parts of the screen that need an explanation.
+fn shown(draft: &Draft<'_>) -> Vec<&'static str> {
     let mut parts = Vec::new();
-    if draft.since.as_ref().is_some_and(|since| !since.diff.trim().is_empty()) {
-        parts.push("what changed since you last looked");
+    if draft.main().is_some() {
+        parts.push("The beginning of the document, the checks (✓ or ✗), the keys.");
     }
-    if draft.diffstat.is_some() {
-        parts.push("the files that changed (d shows the difference)");
+    if draft.since.as_ref().is_some_and(|since| !since.diff.trim().is_empty()) {
+        parts.push("First, what changed since you last looked.");
     }
     if draft.records.as_ref().is_some_and(|records| !records.rows.is_empty()) {
-        parts.push("the records as a table: each is a section of the document, with its id");
+        parts.push("The table has the records: each is a section of the document, with its id.");
     }
-    if draft.main().is_some() {
-        parts.push("the beginning of the document, as far as there is room (v reads all of it)");
-    }
-    parts.push("the checks that git-cowork ran (✓ or ✗)");
-    if draft.actor_said.is_some() {
-        parts.push("the actor's closing message");
+    if draft.diffstat.is_some() {
+        parts.push("The files that changed; d shows the difference, h goes through it by hunks.");
     }
     if !draft.said.is_empty() {
-        parts.push("your feedback, and how it was addressed");
+        parts.push("Your feedback, and how it was addressed.");
     }
-    parts.push("the menu");
-    format!("From top to bottom: {}.", parts.join("; "))
+    parts
 }
 
 /// What happens after approval and after feedback.
-fn then(draft: &Draft<'_>) -> String {
+fn then(draft: &Draft<'_>) -> Vec<&'static str> {
     let passed = match draft.critic_next {
         true => {
-            "After p a second model, the critic, reads the draft. It may reject the draft you passed: \
-             then there is another draft, and the gate opens again."
+            "After p a second model, the critic, reads the draft; if it rejects it, the gate opens \
+             again."
         }
         false => "After p the next stage begins.",
     };
-    format!(
-        "{passed} Feedback leads to another draft. Your own edits count as you saved them, and a \
-         later draft that changes them is flagged."
-    )
+    let recorded = match row(draft.stage).approves {
+        Approves::Artifacts => {
+            "What you pass is a commit with a tag: its trailers have your name (Reviewed-by) and the \
+             ids of what you saw (Cowork-Approved)."
+        }
+        Approves::Tree => "What you pass is the whole tree: no file can change unseen.",
+    };
+    vec![passed, recorded]
 }
 
-/// What is recorded in history.
-fn recorded(draft: &Draft<'_>, first: bool) -> String {
-    let stage = draft.stage;
-    let bytes = match row(stage).approves {
-        Approves::Artifacts => "the documents",
-        Approves::Tree => "the code",
-    };
-    let mut text = format!(
-        "p, and e without comments: one commit, \"{stage}: …\", with a tag. Its trailers contain your name \
-         (Reviewed-by) and the ids of {bytes} you saw (Cowork-Approved)."
-    );
-    if first {
-        text.push_str(
-            "\nf, and comments: an entry in feedback_history.json, committed with the stage.\
-             \ng, a: the abandoned work becomes a ref, refs/cowork/attempts/…; `git cowork undo` restores it.\
-             \nq: the draft becomes a commit (Cowork-Event: draft), and the command to continue is shown.",
-        );
+/// The keys that a first gate needs.
+fn keys(draft: &Draft<'_>) -> Vec<&'static str> {
+    let mut keys = vec![
+        "p passes the draft, e opens it in your editor, f says what should change (kept in \
+         feedback_history.json), q stops for now, ? lists all.",
+    ];
+    if draft.place.0 > 1 {
+        keys.push("g goes back; nothing is lost.");
     }
-    text
+    keys
 }

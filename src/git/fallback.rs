@@ -85,13 +85,7 @@ impl Reader for Fallback {
         self.ask(|reader| reader.walk(tips, hide))
     }
 
-    fn undo_filter(
-        &self,
-        blob: &Oid,
-        commit: Option<&Oid>,
-        path: &str,
-        bytes: Vec<u8>,
-    ) -> Result<Vec<u8>> {
+    fn undo_filter(&self, blob: &Oid, commit: &Oid, path: &str, bytes: Vec<u8>) -> Result<Vec<u8>> {
         match path.starts_with(".cowork/") && filter::made(&bytes) {
             true => filter::undone(&self.git, blob, commit, path, bytes),
             false => Ok(bytes),

@@ -1,12 +1,14 @@
 //! The filters that attributes put on the files of sessions (gitattributes(5)): which one applies,
 //! and what content was before one changed it.
 
+use std::path::Path;
+
 use anyhow::Result;
 
 use super::Git;
 use super::output::nul_texts;
 use crate::error::Error;
-use crate::git::{Oid, plain, settings};
+use crate::git::{Object, Oid, plain, settings};
 
 /// A filter that applies to a file.
 #[derive(Clone, Debug)]
@@ -21,32 +23,42 @@ pub struct Filter {
 }
 
 /// Content that a filter made: how it begins, and the command that brings the original.
-const MADE: [(&[u8], &str); 3] = [
+const MADE: [(&[u8], &str); 7] = [
     (b"\0GITCRYPT\0", "git-crypt unlock"),
     (b"version https://git-lfs.github.com/spec/", "git lfs pull"),
     // `openssl enc -a`, which transcrypt runs.
     (b"U2FsdGVkX1", "transcrypt"),
+    (b"age-encryption.org/", ""),
+    (b"-----BEGIN AGE ENCRYPTED FILE-----", ""),
+    (b"-----BEGIN PGP MESSAGE-----", ""),
+    (b"$ANSIBLE_VAULT;", ""),
 ];
 
-/// The filter that applies to the first of these paths that has one.
+/// The filters that apply to these paths, each once, with the first path that has it.
 ///
 /// # Errors
 /// Git fails.
-pub fn of_paths(git: &Git, paths: &[&str]) -> Result<Option<Filter>> {
+pub fn of_paths(git: &Git, paths: &[&str]) -> Result<Vec<Filter>> {
     if let Some(sources) = plain::plain_sources(git)
         && paths.iter().all(|path| !sources.may_filter(path))
     {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let ask = git.read(["check-attr", "-z", "filter", "--"]).args(paths).checked()?;
     let fields: Vec<String> = nul_texts(&ask.stdout).collect();
-    let is_set = |field: &&[String]| !["unspecified", "unset"].contains(&&*field[2]);
-    let Some(field) = fields.chunks_exact(3).find(is_set) else { return Ok(None) };
-    let (path, name) = (field[0].clone(), field[2].clone());
-    // git prefers the process, which does both ways.
-    let configured = |way| settings::get(git, &format!("filter.{name}.{way}"));
-    let command = configured("process")?.or(configured("clean")?).filter(|text| !text.is_empty());
-    Ok(Some(Filter { name, path, command }))
+    let mut found: Vec<Filter> = Vec::new();
+    for field in fields.chunks_exact(3) {
+        let (path, name) = (&field[0], &field[2]);
+        if ["unspecified", "unset"].contains(&&**name) || found.iter().any(|f| f.name == *name) {
+            continue;
+        }
+        // git prefers the process, which does both ways.
+        let configured = |way| settings::get(git, &format!("filter.{name}.{way}"));
+        let command = configured("process")?.or(configured("clean")?);
+        let command = command.filter(|text| !text.is_empty());
+        found.push(Filter { name: name.clone(), path: path.clone(), command });
+    }
+    Ok(found)
 }
 
 impl Filter {
@@ -63,6 +75,47 @@ impl Filter {
         let tools = [("git-crypt", MADE[0].1), ("lfs", "git lfs install"), ("crypt", MADE[2].1)];
         tools.into_iter().find(|(name, _)| *name == self.name).map(|(_, command)| command)
     }
+
+    /// The attributes file that names the filter, relative to the top: the nearest to the path, as
+    /// git reads them. `None` if it is not in the repository.
+    pub fn named_in(&self, git: &Git) -> Option<String> {
+        let common = git.common_dir().join("info/attributes");
+        let names = |file: &Path| {
+            let text = std::fs::read_to_string(file).unwrap_or_default();
+            text.contains(&format!("filter={}", self.name))
+        };
+        if names(&common) {
+            return Some(common.display().to_string());
+        }
+        let folders = self.path.rmatch_indices('/').map(|(at, _)| &self.path[..=at]);
+        let mut files = folders.chain([""]).map(|folder| format!("{folder}.gitattributes"));
+        files.find(|file| names(&git.top().join(file)))
+    }
+
+    /// Tries the filter with a text: what is wrong, if it leaves the text as it is, does not give
+    /// it back, or makes something that is not known as its work.
+    ///
+    /// # Errors
+    /// Git cannot be started.
+    pub fn trial(&self, git: &Git) -> Result<Option<String>> {
+        const TEXT: &str = "# A trial of this filter\n";
+        let path = format!("--path={}", self.path);
+        let hash = git.write(["hash-object", "-w", "--stdin", &path]).stdin(TEXT).output()?;
+        if !hash.success() {
+            return Ok(Some(hash.complaint()));
+        }
+        let id: Oid = hash.text().trim().parse()?;
+        let stored = git.reader().blob(Object::Id(&id))?.unwrap_or_default();
+        if stored == TEXT.as_bytes() {
+            return Ok(Some("it commits a text as it is".to_owned()));
+        }
+        if !made(&stored) {
+            return Ok(Some("what it commits cannot be told from a text".to_owned()));
+        }
+        let back = git.read(["cat-file", "--filters", &path, id.as_str()]).output()?;
+        let is_same = back.success() && back.stdout == TEXT.as_bytes();
+        Ok((!is_same).then(|| "it does not give back what it committed".to_owned()))
+    }
 }
 
 /// True if a filter made these bytes from a document's text.
@@ -78,7 +131,7 @@ pub(super) fn made(bytes: &[u8]) -> bool {
 pub(super) fn undone(
     git: &Git,
     blob: &Oid,
-    commit: Option<&Oid>,
+    commit: &Oid,
     path: &str,
     bytes: Vec<u8>,
 ) -> Result<Vec<u8>> {
@@ -89,21 +142,21 @@ pub(super) fn undone(
         (output.success() && !made(&output.stdout)).then_some(output.stdout)
     };
     // Since git 2.41. Attributes may have changed since this commit.
-    let then = commit.map(|commit| format!("--attr-source={commit}"));
-    if let Some(text) = then.and_then(|then| through(Some(then))).or_else(|| through(None)) {
+    let then = format!("--attr-source={commit}");
+    if let Some(text) = through(Some(then)).or_else(|| through(None)) {
         return Ok(text);
     }
     let known = MADE.iter().find(|(start, _)| bytes.starts_with(start));
     // Not every file that is no text was made by a filter.
-    if known.is_none() && of_paths(git, &[path])?.is_none() {
+    if known.is_none() && of_paths(git, &[path])?.is_empty() {
         return Ok(bytes);
     }
     let error = Error::repository(format!(
         "{path} is committed through a filter that cannot be undone here"
     ));
     Err(match known {
-        Some((_, command)) => error.hint(*command),
-        None => error.hint(format!("git check-attr filter -- {path}")),
+        Some((_, command)) if !command.is_empty() => error.hint(*command),
+        _ => error.hint(format!("git check-attr filter -- {path}")),
     }
     .into())
 }

@@ -20,8 +20,8 @@ pub enum Object<'a> {
     /// changed it.
     At(&'a Oid, &'a str),
     /// The blob with this id, of the file of git-cowork at this path: read as it was before a
-    /// filter changed it.
-    Document(&'a Oid, &'a str),
+    /// filter changed it, by the attributes of this commit.
+    Document(&'a Oid, &'a Oid, &'a str),
 }
 
 /// A requested part of a commit.
@@ -154,9 +154,9 @@ pub trait Reader: Send {
         let blob = |(kind, bytes): Content| (kind == ObjectType::Blob).then(|| bytes.to_vec());
         match object {
             Object::Id(id) => Ok(self.object(id)?.and_then(blob)),
-            Object::Document(id, path) => {
+            Object::Document(id, commit, path) => {
                 let found = self.object(id)?.and_then(blob);
-                found.map(|bytes| self.undo_filter(id, None, path, bytes)).transpose()
+                found.map(|bytes| self.undo_filter(id, commit, path, bytes)).transpose()
             }
             Object::At(commit, path) => {
                 let Some(tree) = self.part(commit, Part::Tree)? else { return Ok(None) };
@@ -164,7 +164,7 @@ pub trait Reader: Send {
                 match found.filter(|entry| entry.kind.is_blob()) {
                     Some(entry) => {
                         let found = blob(lookup::required(self, &entry.oid)?);
-                        let undo = |bytes| self.undo_filter(&entry.oid, Some(commit), path, bytes);
+                        let undo = |bytes| self.undo_filter(&entry.oid, commit, path, bytes);
                         found.map(undo).transpose()
                     }
                     None => Ok(None),
@@ -181,7 +181,7 @@ pub trait Reader: Send {
     fn undo_filter(
         &self,
         _blob: &Oid,
-        _commit: Option<&Oid>,
+        _commit: &Oid,
         _path: &str,
         bytes: Vec<u8>,
     ) -> Result<Vec<u8>> {

@@ -158,5 +158,6 @@ fn hook_changed(
     approved: &ApprovedContent,
     commit: &Oid,
 ) -> anyhow::Result<bool> {
-    Ok(!approved.same_words(run.env.git, &approved_content::content_at(run, spec, commit)?)?)
+    let now = approved_content::content_at(run, spec, commit)?;
+    Ok(!approved.same_words(run.env.git, &run.session, &now)?)
 }

@@ -5,8 +5,10 @@
 
 use serde_json::Value;
 
-use crate::git::{self, Git, Object, Oid, Reader};
-use crate::session::{SESSIONS, Trailers, Verdict, key};
+use crate::artifact::Artifact;
+use crate::error::Error;
+use crate::git::{self, Git, Object, Oid};
+use crate::session::{Session, Trailers, Verdict, artifact_path, key};
 
 /// The name of a whole tree.
 const TREE: &str = "tree";
@@ -68,7 +70,7 @@ impl ApprovedContent {
 
     /// True if `other`, which is newer, is the same: JSON is compared record by record, by the
     /// fields of `self`, without `status`.
-    pub fn same(&self, reader: &dyn Reader, other: &Self) -> anyhow::Result<bool> {
+    pub fn same(&self, git: &Git, session: &Session, other: &Self) -> anyhow::Result<bool> {
         if self.0.len() != other.0.len() {
             return Ok(false);
         }
@@ -79,7 +81,7 @@ impl ApprovedContent {
             if mine == theirs {
                 continue;
             }
-            if !name.ends_with(".json") || !same_json(reader, name, mine, theirs)? {
+            if !name.ends_with(".json") || !same_json(git, session, name, [mine, theirs])? {
                 return Ok(false);
             }
         }
@@ -87,8 +89,8 @@ impl ApprovedContent {
     }
 
     /// True if they are the same except for white space.
-    pub fn same_words(&self, git: &Git, other: &Self) -> anyhow::Result<bool> {
-        if self.same(git.reader().as_ref(), other)? {
+    pub fn same_words(&self, git: &Git, session: &Session, other: &Self) -> anyhow::Result<bool> {
+        if self.same(git, session, other)? {
             return Ok(true);
         }
         let names = |bytes: &Self| bytes.0.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
@@ -98,7 +100,10 @@ impl ApprovedContent {
         for ((name, mine), (_, theirs)) in self.0.iter().zip(&other.0) {
             let changed = match name.as_str() {
                 TREE => tree_says_more(git, mine, theirs)?,
-                _ => git::diff::differs_beyond_whitespace(git, mine, theirs)?,
+                _ => {
+                    let [mine, theirs] = texts(git, session, name, [mine, theirs])?;
+                    git::diff::differ_beyond_whitespace(mine, theirs)
+                }
             };
             if changed {
                 return Ok(false);
@@ -111,28 +116,47 @@ impl ApprovedContent {
 /// True if two trees differ in more than the white space of files that both contain.
 fn tree_says_more(git: &Git, a: &Oid, b: &Oid) -> anyhow::Result<bool> {
     for path in git::paths::changed(git, a, b)? {
+        let reader = git.reader();
         let (Some(a), Some(b)) =
-            (git::snapshot::blob_id(git, a, &path)?, git::snapshot::blob_id(git, b, &path)?)
+            (reader.blob(Object::At(a, &path))?, reader.blob(Object::At(b, &path))?)
         else {
             return Ok(true);
         };
-        if git::diff::differs_beyond_whitespace(git, &a, &b)? {
+        if git::diff::differ_beyond_whitespace(a, b) {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-fn same_json(reader: &dyn Reader, name: &str, a: &Oid, b: &Oid) -> anyhow::Result<bool> {
-    let path = format!("{SESSIONS}/SESSION/{name}");
-    let read = |oid: &Oid| -> anyhow::Result<Option<Value>> {
-        let Some(bytes) = reader.blob(Object::Document(oid, &path))? else { return Ok(None) };
-        Ok(serde_json::from_slice(&bytes).ok())
+/// The texts of two versions of a document. What a filter has changed is read as it was before, by
+/// the attributes of the session's tip.
+fn texts(
+    git: &Git,
+    session: &Session,
+    name: &str,
+    versions: [&Oid; 2],
+) -> anyhow::Result<[Vec<u8>; 2]> {
+    let path = match Artifact::named(name) {
+        Some(artifact) => artifact_path(&session.name, artifact),
+        None => name.to_owned(),
     };
-    Ok(match (read(a)?, read(b)?) {
-        (Some(a), Some(b)) => still_says(&a, &b),
-        _ => false,
-    })
+    let reader = git.reader();
+    let read = |oid: &Oid| -> anyhow::Result<Vec<u8>> {
+        let text = reader.blob(Object::Document(oid, &session.tip, &path))?;
+        text.ok_or_else(|| Error::repository(format!("no blob {oid}")).into())
+    };
+    Ok([read(versions[0])?, read(versions[1])?])
+}
+
+fn same_json(
+    git: &Git,
+    session: &Session,
+    name: &str,
+    versions: [&Oid; 2],
+) -> anyhow::Result<bool> {
+    let [a, b] = texts(git, session, name, versions)?.map(|text| serde_json::from_slice(&text));
+    Ok(matches!((a, b), (Ok(a), Ok(b)) if still_says(&a, &b)))
 }
 
 /// True if a later value contains all of an earlier one, except for its status: records may have new

@@ -5,7 +5,7 @@ use crate::artifact::knowledge::KNOWLEDGE;
 use crate::config::Project;
 use crate::error::Error;
 use crate::git::filter::{self, Filter};
-use crate::git::{Git, Object, Oid};
+use crate::git::{self, Git, Object, Oid};
 use crate::session::{SessionName, artifact_path};
 
 /// The attributes file for the files of git-cowork.
@@ -56,15 +56,15 @@ pub fn wanted(
     let now = std::fs::read_to_string(git.top().join(ATTRIBUTES)).unwrap_or_default();
     let is_filtered =
         require_readable(git, project, name)?.is_some() || now.starts_with(UNFILTERED);
-    Ok(match (is_filtered, base) {
-        (false, Some(_)) => None,
-        (false, None) => Some(format!("{PLAIN}{LINES}")),
-        (true, base) => {
-            let lines = base.map_or(LINES, |base| base.strip_prefix(PLAIN).unwrap_or(base));
-            let text = format!("{UNFILTERED}{lines}");
-            (!lines.starts_with(UNFILTERED)).then_some(text)
-        }
-    })
+    let first = if is_filtered { UNFILTERED } else { PLAIN };
+    let lines = base.map_or(LINES, |base| base.strip_prefix(PLAIN).unwrap_or(base));
+    let is_enough = match base {
+        Some(base) if is_filtered => base.starts_with(UNFILTERED),
+        // Of a session before this line was written; it matters only here.
+        Some(base) => base.starts_with("* ") || git::settings::get(git, "core.safecrlf")?.is_none(),
+        None => false,
+    };
+    Ok((!is_enough).then(|| format!("{first}{lines}")))
 }
 
 /// Makes sure that the documents of a session can be read after they are committed. Returns the
@@ -72,41 +72,83 @@ pub fn wanted(
 ///
 /// # Errors
 /// Exit 5: a filter changes the documents, and the project does not say that this is meant
-/// (`filters`), or the filter is not set up in this clone.
+/// (`filters`), or the filter does not work in this clone.
 pub fn require_readable(
     git: &Git,
     project: &Project,
     name: &SessionName,
 ) -> anyhow::Result<Option<Filter>> {
-    let [record, document] =
-        [Artifact::Session, Artifact::Prd].map(|artifact| artifact_path(name, artifact));
-    let Some(filter) = filter::of_paths(git, &[&record, &document, KNOWLEDGE])? else {
-        return Ok(None);
-    };
-    let Filter { name, path, command } = &filter;
-    if filter.stores_elsewhere() && !project.filters {
-        return Ok(Some(filter));
-    }
-    if project.filters && command.is_some() {
-        return Ok(None);
-    }
+    let paths = Artifact::ALL.map(|artifact| artifact_path(name, artifact));
+    let paths: Vec<&str> = paths.iter().map(String::as_str).chain([KNOWLEDGE]).collect();
+    let mut filters = filter::of_paths(git, &paths)?;
     if project.filters {
-        let error = Error::repository(format!(
-            "the filter '{name}' applies to {path} and is not set up in this clone"
-        ));
-        let command = filter
-            .set_up()
-            .map_or_else(|| format!("git config filter.{name}.clean COMMAND"), str::to_owned);
-        return Err(error.hint(command).into());
+        for filter in &filters {
+            require_working(git, filter)?;
+        }
+        return Ok(None);
     }
-    Err(left_out(Error::repository(format!(
-        "the filter '{name}' changes {path} when it is committed"
-    )))
-    .hint("or read and write them through it: git config cowork.project.filters true")
-    .into())
+    let Some(at) = filters.iter().position(|filter| !filter.stores_elsewhere()) else {
+        return Ok(filters.pop());
+    };
+    let filter = filters.swap_remove(at);
+    let (name, path) = (&filter.name, &filter.path);
+    let error = match &filter.command {
+        Some(_) => {
+            Error::repository(format!("the filter '{name}' changes {path} when it is committed"))
+        }
+        None => {
+            let error = Error::repository(format!(
+                "the filter '{name}' applies to {path} and is not set up in this clone"
+            ));
+            set_up(error, &filter)
+        }
+    };
+    Err(exempting(git, error, &filter)
+        .hint("or read and write them through it: git config cowork.project.filters true")
+        .into())
 }
 
-/// Adds the command that exempts the files of sessions from filters.
-pub fn left_out(error: Error) -> Error {
-    error.hint("commit them as they are: echo '.cowork/** -filter' >>.gitattributes && git commit -m 'Leave .cowork unfiltered' .gitattributes")
+/// Makes sure that a filter that is meant works here: otherwise git would commit plain text.
+fn require_working(git: &Git, filter: &Filter) -> anyhow::Result<()> {
+    let (name, path) = (&filter.name, &filter.path);
+    if filter.command.is_none() {
+        let what = format!("the filter '{name}' applies to {path} and is not set up in this clone");
+        return Err(set_up(Error::repository(what), filter).into());
+    }
+    let Some(why) = filter.trial(git)? else { return Ok(()) };
+    Err(Error::repository(format!("the filter '{name}' does not work for {path}: {why}"))
+        .hint(format!("look at it: git config --get-regexp '^filter[.]{name}[.]'"))
+        .into())
+}
+
+fn set_up(error: Error, filter: &Filter) -> Error {
+    let Filter { name, .. } = filter;
+    match filter.set_up() {
+        Some(command) => error.hint(format!("set it up: {command}")),
+        None => error.hint(format!("set it up: git config filter.{name}.clean COMMAND")),
+    }
+}
+
+/// Adds the command, or the file, that exempts the files of sessions from a filter.
+pub fn exempting(git: &Git, error: Error, filter: &Filter) -> Error {
+    let named = filter.named_in(git);
+    match named.as_deref() {
+        None | Some(".gitattributes") => error.hint(
+            "commit them as they are: printf '\\n.cowork/** -filter\\n' \
+             >>\"$(git rev-parse --show-cdup).gitattributes\" && git add :/.gitattributes && \
+             git commit -m 'Leave .cowork unfiltered' :/.gitattributes",
+        ),
+        Some(file) => error.hint(format!(
+            "to commit them as they are, take 'filter={}' for .cowork out of {file}",
+            filter.name
+        )),
+    }
+}
+
+/// The error for documents that a filter would still store elsewhere: another attributes file wins,
+/// or the attributes came after the session's start.
+pub fn not_exempted(git: &Git, filter: &Filter) -> Error {
+    let Filter { name, path, .. } = filter;
+    let what = format!("the filter '{name}' would commit a pointer instead of {path}");
+    exempting(git, Error::repository(what), filter)
 }

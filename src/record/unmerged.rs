@@ -161,12 +161,17 @@ fn solve_records(
         let text = |files: &dyn Files| files.read(document.artifact());
         let (Some(our), Some(their)) = (text(&ours)?, text(&theirs)?) else { continue };
         let Ok(there) = std::fs::read_to_string(git.top().join(&path)) else { continue };
+        let is_one_side = there == our || there == their;
+        let merged =
+            || Ok::<_, anyhow::Error>(prose(&text(&base)?.unwrap_or_default(), &our, &their));
         let by_person = if unmerged.contains(&path) {
+            // Git merges no file that a filter encrypts, and leaves one side without markers.
             !there.lines().any(|line| line.starts_with("<<<<<<< "))
-        } else if there == our || there == their {
+                && !(is_one_side && merged()?.is_some())
+        } else if is_one_side {
             false
         } else {
-            prose(&text(&base)?.unwrap_or_default(), &our, &their).as_deref() != Some(&*there)
+            merged()?.as_deref() != Some(&*there)
         };
         if by_person {
             resolved.insert(document, there);

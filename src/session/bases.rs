@@ -27,9 +27,10 @@ pub fn began(git: &Git, session: &Session) -> anyhow::Result<Oid> {
     let mut known = [Some(recorded.clone()), then].into_iter().flatten();
     known.find(|commit| is_there(reader.as_ref(), commit)).ok_or_else(|| {
         let name = &session.name;
-        Error::repository(format!("the commit that '{name}' began from is not here: {recorded}"))
-            .hint("fetch what a remote has: git fetch --refetch")
-            .into()
+        let what = format!("the commit that '{name}' began from is not here: {recorded}");
+        let is_shallow = git.common_dir().join("shallow").exists();
+        let fetch = if is_shallow { "--unshallow" } else { "--refetch" };
+        Error::repository(what).hint(format!("git fetch {fetch}")).into()
     })
 }
 

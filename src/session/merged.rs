@@ -290,7 +290,9 @@ fn delivered(
     let [Some(record), Some(report)] = &reader.entries(folder, &names)?[..] else {
         return Ok(None);
     };
-    let Some(bytes) = reader.blob(Object::Document(&record.oid, &file))? else { return Ok(None) };
+    let Some(bytes) = reader.blob(Object::Document(&record.oid, &session.tip, &file))? else {
+        return Ok(None);
+    };
     // Ignore a broken file.
     Ok(serde_json::from_slice(&bytes).ok().map(|file| (file, report.oid.clone())))
 }

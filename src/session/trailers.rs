@@ -139,10 +139,8 @@ impl Trailers {
     fn of_paragraph(lines: &[&str]) -> Self {
         let mut trailers = Self::default();
         // `git am` keeps the signature of git format-patch in the message of an empty commit.
-        let lines = match lines {
-            [lines @ .., dashes, _] if dashes.trim_end() == "--" => lines,
-            lines => lines,
-        };
+        let signature = lines.iter().position(|line| line.trim_end() == "--");
+        let lines = &lines[..signature.unwrap_or(lines.len())];
         for line in lines {
             if line.starts_with([' ', '\t']) {
                 if let Some((_, value)) = trailers.0.last_mut() {

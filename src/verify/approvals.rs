@@ -191,7 +191,7 @@ fn code_holds(git: &Git, session: &Session, entry: &Entry) -> anyhow::Result<boo
         return Ok(true);
     }
     match ApprovedContent::approved_in(git, &entry.trailers)? {
-        Some(before) => before.same_words(git, &now),
+        Some(before) => before.same_words(git, session, &now),
         None => Ok(false),
     }
 }
@@ -218,7 +218,7 @@ fn documents_hold(
         let same = match git::refs::object_id(git, id)? {
             Some(before) => {
                 let of = |id| ApprovedContent(vec![(name.to_owned(), id)]);
-                of(before).same_words(git, &of(now))?
+                of(before).same_words(git, session, &of(now))?
             }
             None => false,
         };

@@ -5,7 +5,7 @@ use std::fmt;
 use super::passed_pieces::{Passed, PassedIn};
 use super::problem::{Problem, short};
 use crate::artifact::Artifact;
-use crate::git::{self, DiffStyle, Git, Oid, Reader};
+use crate::git::{self, DiffStyle, Git, Oid};
 use crate::record::ApprovedContent;
 use crate::session::{
     Entry, Kind, MergedChange, RefNames, Session, approval_of, artifact_path, key, merged_changes,
@@ -209,7 +209,6 @@ fn documents(
     changes: &[MergedChange],
     stage: Stage,
 ) -> anyhow::Result<Vec<(String, Option<Oid>)>> {
-    let reader = git.reader();
     let mut changed = Vec::new();
     for artifact in session.row(stage).artifacts {
         let name = artifact.file_name();
@@ -229,7 +228,9 @@ fn documents(
                 None if now.is_some_and(|now| now.as_str().starts_with(id)) => return Ok(true),
                 None => git::refs::object_id_at(git, id, &own.commit, &path)?,
             };
-            is_same(git, reader.as_ref(), name, passed.as_ref(), now)
+            let (Some(passed), Some(now)) = (passed, now) else { return Ok(false) };
+            let content = |oid: &Oid| ApprovedContent(vec![(name.to_owned(), oid.clone())]);
+            content(&passed).same_words(git, session, &content(now))
         };
         let mut same = is_passed(now.as_ref())?;
         // If git-cowork renumbered colliding ids, compare the version from before that.
@@ -316,20 +317,6 @@ fn passed_by_change(
         met = Some((change.tip.clone(), left));
     }
     Ok(Some(met))
-}
-
-/// True if two blobs of a file are the same, apart from `status` fields or from white space.
-fn is_same(
-    git: &Git,
-    reader: &dyn Reader,
-    name: &str,
-    passed: Option<&Oid>,
-    now: Option<&Oid>,
-) -> anyhow::Result<bool> {
-    let (Some(passed), Some(now)) = (passed, now) else { return Ok(false) };
-    let bytes = |oid: &Oid| ApprovedContent(vec![(name.to_owned(), oid.clone())]);
-    Ok(bytes(passed).same(reader, &bytes(now))?
-        || !git::diff::differs_beyond_whitespace(git, passed, now)?)
 }
 
 /// The blob of a file as last approved in the session, and the approving commit.

@@ -43,7 +43,9 @@ impl Passed<'_> {
             }
         }
         let path = artifact_path(&self.session.name, self.artifact);
-        let Some(bytes) = self.git.reader().blob(Object::Document(blob, &path))? else {
+        let Some(bytes) =
+            self.git.reader().blob(Object::Document(blob, &self.session.tip, &path))?
+        else {
             return Ok(false);
         };
         let text = String::from_utf8_lossy(&bytes);

@@ -46,7 +46,8 @@ fn document(
     steps: &[Step],
 ) -> anyhow::Result<Value> {
     let path = artifact_path(&source.session().name, artifact);
-    let bytes = source.git.reader().blob(Object::Document(&newest.blob, &path))?;
+    let bytes =
+        source.git.reader().blob(Object::Document(&newest.blob, &source.session().tip, &path))?;
     // Secrets are removed before the text is cut: half of an API key would not be recognized.
     let text = bytes.map(|bytes| source.clean(&String::from_utf8_lossy(&bytes)));
     let command = format!("git cat-file blob {}", newest.blob.short());

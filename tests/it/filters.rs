@@ -106,8 +106,7 @@ fn a_filter_that_encrypts_is_not_left_out_unasked() {
     encrypt(&sandbox);
     let before = sandbox.all_refs();
     let refused = sandbox.auto(&[]).exits(5);
-    let refused =
-        refused.says("the filter 'git-crypt'").says("echo '.cowork/** -filter' >>.gitattributes");
+    let refused = refused.says("the filter 'git-crypt'").says(".cowork/** -filter");
     refused.says("git config cowork.project.filters true");
     assert_eq!(sandbox.all_refs(), before);
     assert!(sandbox.server.requests().is_empty(), "nothing was paid");

@@ -43,8 +43,8 @@ fn a_session_on_the_branch_of_a_delivered_one_says_what_it_starts_from() {
     let new = ["new", "-n", "two", "a second idea", "--stop-after", "idea"];
     let two = sandbox.fork();
     two.cowork(&[&new[..], &["--review", "auto"]].concat()).exits(0).says(
-        "todo is delivered and not merged: this session starts from main; to build on it: \
-         git cowork new -b cowork/todo",
+        "todo is delivered and not merged: this session starts from main; to build on it, \
+         start it with -b cowork/todo",
     );
     assert!(!two.exists("lib/store.sh"));
     let mut terminal = sandbox.terminal(&[&new[..], &["--review", "auto"]].concat());

@@ -11,8 +11,7 @@ use crate::cli::session_cmd::run::{self, Extent};
 use crate::cli::session_cmd::{delivered, dependencies, find, models, open, preflight, text_input};
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
-use crate::git::Git;
-use crate::session::{RefNames, merged_into};
+use crate::session::{SessionName, merged_into};
 use crate::verify::require_readable;
 
 #[derive(Debug, Args)]
@@ -33,14 +32,6 @@ pub(crate) fn run(context: &Context, args: &FeedbackArgs) -> Answer {
     // Reads standard input if it is piped, as in `gh pr view --comments | git cowork feedback`.
     let piped = args.file.is_none() && args.text.is_empty() && !std::io::stdin().is_terminal();
     let file = if piped { Some(Path::new("-")) } else { args.file.as_deref() };
-    let comments = text_input::text(context, &args.text, file, "feedback")?;
-    let writes = text_input::opens_editor(context, &args.text, file);
-    let answered = answer(context, git, &refs, &comments);
-    text_input::keeping(context, writes, ("feedback", "git cowork feedback"), answered)
-}
-
-/// Takes these comments on a delivered session and runs it.
-fn answer(context: &Context, git: &Git, refs: &RefNames, comments: &str) -> Answer {
     // Check that the session can take comments before locking it and switching to its branch.
     let name = delivered::name(context, None)?;
     let session = find::session(context, Some(&name))?;
@@ -53,18 +44,26 @@ fn answer(context: &Context, git: &Git, refs: &RefNames, comments: &str) -> Answ
         };
         return Err(error.into());
     }
-    if let Some((branch, _)) = merged_into(git, refs, &session)? {
+    if let Some((branch, _)) = merged_into(git, &refs, &session)? {
         return Err(Error::repository(format!("'{name}' is already merged into {branch}"))
             .hint("after a merge, start a change request: git cowork modify \"…\"")
             .into());
     }
+    let writes = text_input::opens_editor(context, &args.text, file);
+    let comments = text_input::text(context, &args.text, file, "feedback")?;
+    let answered = answer(context, name, &comments);
+    text_input::keeping(context, writes, ("feedback", "git cowork feedback"), answered)
+}
+
+/// Takes these comments on a delivered session and runs it.
+fn answer(context: &Context, name: &SessionName, comments: &str) -> Answer {
     let (held, session) = open::take(context, Some(name), "git cowork feedback")?;
     require_readable(&held.git, &session)?;
     dependencies::require(context, &held, name, "then run the same command again")?;
     let models = models::open(context)?;
-    let (branch, title) = (refs.short_branch(&session.name), session.file.title.clone());
+    let (branch, title) = (context.refs()?.short_branch(&session.name), session.file.title.clone());
     context.ui.emit(Event::SessionStarted { branch, resumed: true, title });
-    text_input::sent(git, "feedback", comments);
+    text_input::sent(&held.git, "feedback", comments);
     let extent = Extent { comments: Some(comments.to_owned()), ..Extent::default() };
     run::run_session(context, &held, &models, session, extent)
 }

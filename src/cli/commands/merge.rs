@@ -10,7 +10,7 @@ use crate::cli::session_cmd::lock::{self, LockedSession};
 use crate::cli::session_cmd::workspace::with_recorder;
 use crate::cli::session_cmd::{approved, delivered, preflight};
 use crate::clock;
-use crate::error::Error;
+use crate::error::{Error, with_hint};
 use crate::event::{Event, Sink as _};
 use crate::git::{self, Change, Git, Head, MergedTree, Oid, RefName, StatusKind, listed_again};
 use crate::record::merge::Obstacle;
@@ -37,7 +37,7 @@ pub(crate) struct MergeArgs {
     #[arg(long)]
     without_artifacts: bool,
     /// Merge its finished change requests, too, oldest first
-    #[arg(long)]
+    #[arg(long, conflicts_with = "without_artifacts")]
     with_changes: bool,
     /// Only print whether the session can be merged, and the merge message it would get
     #[arg(long)]
@@ -52,8 +52,15 @@ pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
         false => Vec::new(),
     };
     let into = merge(context, args, name, args.into.as_deref())?;
-    for change in changes {
-        merge(context, args, change, Some(&into))?;
+    for (at, change) in changes.iter().enumerate() {
+        let merged = merge(context, args, change.clone(), Some(&into));
+        merged.map_err(|error| {
+            let left: Vec<&str> = changes[at..].iter().map(SessionName::as_str).collect();
+            let left = left.join(" and ");
+            let text =
+                format!("the session and {} are merged; left is {left}", count(at, "change"));
+            with_hint(error, text)
+        })?;
     }
     Ok(0)
 }

@@ -11,7 +11,7 @@ use crate::cli::session_cmd::asking::unless_interrupted;
 use crate::cli::session_cmd::available_models::no_server;
 use crate::cli::session_cmd::choose_model::{has_server, listed};
 use crate::cli::terminal::runtime;
-use crate::config::{DEFAULT_MODEL, ModelConfig, Price, is_loopback};
+use crate::config::{AGENT, DEFAULT_MODEL, ModelConfig, Price, is_loopback};
 use crate::event::{Event, Sink as _};
 use crate::model::discover::{self, LOOPBACK_PORTS, Offered};
 use crate::model::known_prices;
@@ -42,12 +42,32 @@ pub(crate) fn run(context: &Context) -> Answer {
             false => server.table(context, &mut out)?,
         }
     }
+    let programs = programs(context)?;
+    for (name, program) in &programs {
+        match context.global.json {
+            true => writeln!(out, "{}", json!({"program": program, "used_by": [name]}))?,
+            false => writeln!(out, "{program}, an agent program\n  * used as {name}")?,
+        }
+    }
     context.print(&out)?;
     match unreachable.into_iter().next() {
         Some(error) => Err(error),
-        None if servers.is_empty() => Err(no_server(context).into()),
+        None if servers.is_empty() && programs.is_empty() => Err(no_server(context).into()),
         None => Ok(0),
     }
+}
+
+/// The configured agent programs, each with its name in the configuration.
+fn programs(context: &Context) -> anyhow::Result<Vec<(String, String)>> {
+    let config = context.config()?;
+    let named = config.models.iter().map(|(name, model)| (name.as_str(), model));
+    let all = std::iter::once((DEFAULT_MODEL, &config.llm)).chain(named);
+    let programs = all.filter(|(_, model)| model.provider == AGENT);
+    let called = |model: &ModelConfig| match model.agent.as_str() {
+        "" => model.command.join(" "),
+        agent => agent.to_owned(),
+    };
+    Ok(programs.map(|(name, model)| (name.to_owned(), called(model))).collect())
 }
 
 /// The configured servers, each once, and the error of the first unreachable server. The errors of

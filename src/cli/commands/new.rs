@@ -346,7 +346,7 @@ fn stacks(
         return confirm(&Tty::new(context.color), &question);
     }
     let text = format!(
-        "{without}: this session starts from {base}; to build on it: git cowork new -b {branch}"
+        "{without}: this session starts from {base}; to build on it, start it with -b {branch}"
     );
     context.ui.emit(Event::Note { text });
     Ok(false)

@@ -5,7 +5,7 @@ use crate::cli::context::Context;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, Oid, RefName};
-use crate::session::{RefNames, Session, SessionName};
+use crate::session::{Kind, RefNames, Session, SessionName};
 
 /// Checks that no remote-tracking branch of the session contains commits that were never on the
 /// local branch. Commits that the local branch once had, before a revert, an amend or a rebase, are
@@ -59,7 +59,9 @@ const DEEPEN: usize = 100;
 /// Git cannot be read.
 pub(crate) fn is_cut_off(git: &Git, session: &Session) -> anyhow::Result<bool> {
     let ends = git::blame::shallow_ends(git)?;
-    Ok(session.history.iter().any(|entry| ends.contains(&entry.commit)))
+    let has_start = session.history.iter().any(|entry| entry.kind == Kind::Start);
+    Ok(!ends.is_empty()
+        && (!has_start || session.history.iter().any(|entry| ends.contains(&entry.commit))))
 }
 
 /// The command that fetches the commits of a session that a shallow clone does not have.
@@ -67,7 +69,9 @@ pub(crate) fn is_cut_off(git: &Git, session: &Session) -> anyhow::Result<bool> {
 /// # Errors
 /// Git cannot be read.
 pub(crate) fn deepen_command(git: &Git, branch: &str) -> anyhow::Result<String> {
-    Ok(match git::remote::upstream_remote(git, branch)? {
+    let is_here = git::refs::branch_exists(git, branch)?
+        || !git::refs::remote_branches(git, branch)?.is_empty();
+    Ok(match git::remote::upstream_remote(git, branch)?.filter(|_| is_here) {
         Some(remote) => format!("git fetch --deepen={DEEPEN} {remote} {branch}"),
         None => "git fetch --unshallow".to_owned(),
     })

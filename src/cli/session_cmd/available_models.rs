@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::context::Context;
-use crate::config::{HOSTED_APIS, LOOPBACK_SERVERS, ModelConfig};
+use crate::config::{HOSTED_APIS, LOOPBACK_SERVERS, Loaded};
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::gate::{self, Tty};
@@ -27,8 +27,11 @@ impl OtherModel {
     }
 }
 
-/// What is here: keys first.
+/// What is here: keys first. Nothing if the configuration names a provider.
 pub(crate) fn here(context: &Context) -> Vec<OtherModel> {
+    if context.loaded().is_ok_and(|loaded| loaded.origins.contains_key("llm.provider")) {
+        return Vec::new();
+    }
     // A key for OpenAI is used without a question.
     let keys = HOSTED_APIS[1..]
         .iter()
@@ -50,11 +53,12 @@ pub(crate) fn agents_on_path(context: &Context) -> Vec<&'static str> {
     there.map(|(name, _)| name).collect()
 }
 
-/// Lets the user choose one of those here; the choice is remembered for all repositories.
+/// Lets the user choose one of those here; the choice is remembered for all repositories. Returns
+/// the configuration with it.
 ///
 /// # Errors
 /// Exit 4: nothing is here, or nothing was chosen.
-pub(crate) fn choose(context: &Context) -> anyhow::Result<ModelConfig> {
+pub(crate) fn choose(context: &Context) -> anyhow::Result<Loaded> {
     let others = here(context);
     let none = no_server(context);
     if others.is_empty() {
@@ -75,7 +79,7 @@ pub(crate) fn choose(context: &Context) -> anyhow::Result<ModelConfig> {
     git.write(["config", "--global", key, value]).checked()?;
     let text = format!("{} is the model from now on ({})", chosen.title, chosen.command());
     context.ui.emit(Event::Note { text });
-    Ok(context.load_again(git)?.config.llm)
+    context.load_again(git)
 }
 
 /// The error if no server is configured and none runs on this machine. It names what else is here.

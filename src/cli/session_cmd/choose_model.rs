@@ -6,7 +6,7 @@ use crate::cli::context::Context;
 use crate::cli::session_cmd::asking::{options, unless_interrupted, unreachable};
 use crate::cli::session_cmd::available_models;
 use crate::cli::terminal::runtime;
-use crate::config::{DEFAULT_MODEL, ModelConfig};
+use crate::config::{DEFAULT_MODEL, Loaded, ModelConfig};
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::gate::{self, Tty};
@@ -23,6 +23,8 @@ pub(crate) struct Chosen {
     /// True if the models are only looked up: the user is not asked and the configuration is not
     /// changed.
     looks_only: bool,
+    /// The configuration with what the user has chosen in this run.
+    reloaded: Option<Loaded>,
 }
 
 /// True if the model is on an HTTP server that can list its models.
@@ -46,29 +48,32 @@ impl Chosen {
         name: &str,
         model: &ModelConfig,
     ) -> anyhow::Result<ModelConfig> {
-        let mut model = model.clone();
+        let loaded = match &self.reloaded {
+            Some(loaded) => loaded,
+            None => context.loaded()?,
+        };
+        let mut model = match &self.reloaded {
+            Some(loaded) => loaded.config.model(name)?.1.clone(),
+            None => model.clone(),
+        };
         if !has_server(&model) {
             return Ok(model);
         }
+        let is_chosen = is_set(loaded, name, &model);
         let mut offered = None;
         if model.base_url.is_empty() && model.provider == "openai" {
-            match on_this_machine(context)? {
-                Some((base_url, models)) => {
-                    model.base_url = base_url;
-                    offered = Some(models);
+            let Some((base_url, models)) = on_this_machine(context)? else {
+                let may_ask = !self.looks_only && context.attended() && self.reloaded.is_none();
+                if !may_ask {
+                    return Err(available_models::no_server(context).into());
                 }
-                None => {
-                    if self.looks_only || !context.attended() {
-                        return Err(available_models::no_server(context).into());
-                    }
-                    model = available_models::choose(context)?;
-                    if !has_server(&model) {
-                        return Ok(model);
-                    }
-                }
-            }
+                self.reloaded = Some(available_models::choose(context)?);
+                return self.complete(context, name, &model);
+            };
+            model.base_url = base_url;
+            offered = Some(models);
         }
-        if is_set(context, name, &model)? {
+        if is_chosen {
             return Ok(model);
         }
         if let Some(chosen) = self.by_server.get(&model.base_url) {
@@ -89,13 +94,12 @@ impl Chosen {
 
 /// True if the model is configured. `[models.NAME]` inherits the model of `[llm]` if both use the
 /// same server.
-fn is_set(context: &Context, name: &str, model: &ModelConfig) -> anyhow::Result<bool> {
-    let origins = &context.loaded()?.origins;
+fn is_set(loaded: &Loaded, name: &str, model: &ModelConfig) -> bool {
     let own = format!("models.{name}.model");
     let is_default = name == DEFAULT_MODEL;
-    let same_server = is_default || context.config()?.llm.base_url == model.base_url;
-    Ok(origins.contains_key("llm.model") && same_server
-        || !is_default && origins.contains_key(&own))
+    let same_server = is_default || loaded.config.llm.base_url == model.base_url;
+    loaded.origins.contains_key("llm.model") && same_server
+        || !is_default && loaded.origins.contains_key(&own)
 }
 
 /// The first server that runs on this machine.

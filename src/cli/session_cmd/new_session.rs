@@ -13,7 +13,6 @@ use crate::cli::session_cmd::workspace::{self, recorder_of};
 use crate::cli::session_cmd::worktree::Linked;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
-use crate::git::filter::Filter;
 use crate::git::{self, Git, Head, Oid, RefTransaction, StatusEntry, Store};
 use crate::path_text::encoded;
 use crate::record::attributes::{self, ATTRIBUTES};
@@ -235,9 +234,7 @@ fn commit(
         }
     }
     if let Some(filter) = attributes::require_readable(git, project, name)? {
-        let Filter { name, path, .. } = filter;
-        let error = format!("the filter '{name}' still applies to {path}");
-        return Err(attributes::left_out(Error::repository(error)).into());
+        return Err(attributes::not_exempted(git, &filter).into());
     }
     if let Some(from) = artifacts {
         git::paths::restore_worktree(git, from, &brought)?;

@@ -12,6 +12,7 @@ use crate::event::{Event, Sink as _};
 use crate::gate::{Mode, Tty};
 use crate::git::{self, Change, Git, Head, Oid, StatusEntry, StatusKind};
 use crate::pipeline::{Discarded, leave_base};
+use crate::record::attributes;
 use crate::session::{RefNames, Session, SessionName, artifact_path};
 use crate::verify::{follow_documents, put_back_committed_json, rewrite_json};
 
@@ -78,6 +79,11 @@ pub(crate) fn take_after(
         allowed(&held.git, &Session::find(&held.git, &refs, &name)?)?;
     }
     stand_on(&held.git, &refs, &name)?;
+    if let Some(filter) =
+        attributes::require_readable(&held.git, &context.config()?.project, &name)?
+    {
+        return Err(attributes::not_exempted(&held.git, &filter).into());
+    }
     leave_base(&held.git, &held.state)?;
     bring_back_records(context, &held.git, &name)?;
     release_protected(&held)?;

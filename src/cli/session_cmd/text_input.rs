@@ -1,6 +1,6 @@
 //! Reads a user's text from arguments, a file, standard input or an editor.
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -75,8 +75,21 @@ fn from_editor(context: &Context, what: &str) -> anyhow::Result<String> {
     let hint = hint(what);
     let text = editor(context)?.edit_text(&git.state_dir(), &format!("{before}\n{hint}"), ".md")?;
     let text = text.map_or(before, |text| without_hint(&text, &hint));
-    std::fs::write(&path, &text).with_context(|| format!("writing {}", path.display()))?;
+    if text.trim().is_empty() {
+        let _ = std::fs::remove_file(&path);
+        return Ok(text);
+    }
+    keep_private(&path, &text).with_context(|| format!("writing {}", path.display()))?;
     Ok(text)
+}
+
+/// Writes a file that only its owner can read: an idea may hold a key.
+fn keep_private(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)?.write_all(text.as_bytes())
 }
 
 /// The file with a text that was written in the editor and is not in a session yet.

@@ -37,7 +37,7 @@ pub(crate) async fn ask_challenger(
     }
     let bytes = approved_content::content_now(run, spec)?;
     if let Some((approved, _)) = &progress.verdicts.challenger
-        && approved.same(run.env.git.reader().as_ref(), &bytes)?
+        && approved.same(run.env.git, &run.session, &bytes)?
     {
         return Ok(StepOutcome::Next);
     }

@@ -37,9 +37,8 @@ pub(crate) async fn ask_critic(
 ) -> anyhow::Result<StepOutcome> {
     let Some(critic) = run.critic(spec) else { return Ok(StepOutcome::Next) };
     let bytes = approved_content::content_now(run, spec)?;
-    let reader = run.env.git.reader();
     if let Some((approved, _)) = &progress.verdicts.critic
-        && approved.same(reader.as_ref(), &bytes)?
+        && approved.same(run.env.git, &run.session, &bytes)?
     {
         return Ok(StepOutcome::Next);
     }
@@ -117,7 +116,7 @@ fn edited_while_read(
     bytes: &ApprovedContent,
 ) -> anyhow::Result<bool> {
     let now = approved_content::content_now(run, spec)?;
-    if bytes.same(run.env.git.reader().as_ref(), &now)? {
+    if bytes.same(run.env.git, &run.session, &now)? {
         return Ok(false);
     }
     if let Some(read) = progress.newest.commit.clone() {

@@ -252,7 +252,7 @@ pub(crate) fn is_challengers_turn(
     bytes: &ApprovedContent,
 ) -> anyhow::Result<bool> {
     let approved = match &progress.verdicts.critic {
-        Some((approved, _)) => approved.same(run.env.git.reader().as_ref(), bytes)?,
+        Some((approved, _)) => approved.same(run.env.git, &run.session, bytes)?,
         None => false,
     };
     Ok(approved || has_refused(run, spec, progress, Origin::Challenger)?)

@@ -225,7 +225,7 @@ fn weigh(
     }
     let drafted = approved_content::content_at(run, spec, &waiting.draft.commit)?;
     let same =
-        drafted.same(run.env.git.reader().as_ref(), &approved_content::content_now(run, spec)?)?;
+        drafted.same(run.env.git, &run.session, &approved_content::content_now(run, spec)?)?;
     Ok((if same { Verdict::Passed } else { Verdict::Edited }, Vec::new()))
 }
 

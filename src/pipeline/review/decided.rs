@@ -40,7 +40,7 @@ pub(crate) fn by_command(
     let said = said?;
     let now = approved_content::content_now(run, spec)?;
     let why = match said {
-        _ if !bytes.same(run.env.git.reader().as_ref(), &now)? => {
+        _ if !bytes.same(run.env.git, &run.session, &now)? => {
             format!("the {} draft was changed while {name} looked at it", spec.stage)
         }
         Decided::Pass => {

@@ -26,7 +26,7 @@ pub(crate) fn passes(run: &Run<'_>, spec: &StageSpec, edited: bool) -> anyhow::R
 /// True if the stage's content is now the same as in this tree.
 fn holds(run: &Run<'_>, spec: &StageSpec, tree: &Oid) -> anyhow::Result<bool> {
     let now = approved_content::content_now(run, spec)?;
-    approved_content::content_at(run, spec, tree)?.same(run.env.git.reader().as_ref(), &now)
+    approved_content::content_at(run, spec, tree)?.same(run.env.git, &run.session, &now)
 }
 
 /// Records that a person has edited the code since it was shown, if the stage is about code.

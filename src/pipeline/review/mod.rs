@@ -45,7 +45,7 @@ pub(crate) async fn pass_gate(
     }
     let bytes = approved_content::content_now(run, spec)?;
     if let Some(approval) = &progress.verdicts.person
-        && approval.bytes.same(run.env.git.reader().as_ref(), &bytes)?
+        && approval.bytes.same(run.env.git, &run.session, &bytes)?
     {
         return Ok(StepOutcome::Next);
     }
