@@ -122,8 +122,8 @@ pub(crate) struct Run<'a> {
     pub(crate) taken: RefCell<Option<(Stage, Player)>>,
     /// The documents of earlier stages with a person's edits, which the next commit names.
     pub(crate) edited_earlier: RefCell<Vec<String>>,
-    /// Warnings of this run that are shown only once.
-    warned: RefCell<BTreeSet<String>>,
+    /// Messages of this run that are shown only once.
+    told: RefCell<BTreeSet<String>>,
     /// The records in the history of this tip.
     known_records: RefCell<Option<(Oid, Rc<KnownRecords>)>>,
     /// What the commits up to this tip changed.
@@ -144,7 +144,7 @@ impl<'a> Run<'a> {
             has_agent_worktree: Cell::default(),
             taken: RefCell::default(),
             edited_earlier: RefCell::default(),
-            warned: RefCell::default(),
+            told: RefCell::default(),
             known_records: RefCell::default(),
             committed_code: RefCell::default(),
         }
@@ -377,8 +377,15 @@ impl<'a> Run<'a> {
     /// Emits a warning once in a run, however often it occurs.
     pub(crate) fn warn_once(&self, text: impl Into<String>) {
         let text = text.into();
-        if self.warned.borrow_mut().insert(text.clone()) {
+        if self.told.borrow_mut().insert(text.clone()) {
             self.warn(text);
+        }
+    }
+
+    /// Emits a note once in a run.
+    pub(crate) fn note_once(&self, text: String) {
+        if self.told.borrow_mut().insert(text.clone()) {
+            self.note(text);
         }
     }
 

@@ -115,6 +115,8 @@ mod idea;
 mod ideas;
 mod inherit;
 mod init;
+#[cfg(unix)]
+mod instructions;
 mod json;
 mod json_edits;
 mod kept_files;

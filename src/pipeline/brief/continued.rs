@@ -12,6 +12,7 @@ use crate::artifact::{Artifact, Store};
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::repository::{self, Known};
 use crate::pipeline::brief::sections::{artifact_section, context_of, section, shown};
+use crate::pipeline::files::instructions::{Instructions, instructions};
 use crate::pipeline::run::Run;
 use crate::pipeline::similar_rejections::made_before;
 use crate::session::{Kind, Verdict};
@@ -133,13 +134,12 @@ pub(crate) fn opening(run: &Run<'_>, part: &Part<'_>, on: &GoesOn) -> anyhow::Re
     let changed: Vec<&str> = changed.map(|(path, _)| *path).collect();
     section(&mut out, "Changed since you last saw them", &changed.join("\n"), CHANGED);
     let is_known = |path: &str, _: &str| seen.contains_key(path) && !changed.contains(&path);
-    if let Some(task) = part.task {
-        out += &repository::task_files(run, task, &Known { files: &is_known, beside: false })?;
-    } else if part.corrects_code() {
-        let paths = repository::files_to_correct(run, &part.feedback())?;
-        out += &repository::files_now(run, &paths, &is_known)?;
-    }
-    Ok(out)
+    let is_told = |one: &Instructions| {
+        on.documents.get(&one.path) == Some(&Fingerprint::of(one.text.as_bytes()))
+    };
+    let paths = repository::paths_of(run, part)?;
+    let known = Known { files: &is_known, beside: false };
+    Ok(out + &repository::part_files(run, part, &paths, &is_told, &known)?)
 }
 
 /// Records that a part has ended and that another may continue its conversation. `before` are the
@@ -159,6 +159,11 @@ pub(crate) fn note(
     let context = context_of(run, part.spec);
     let told = context.iter().chain(part.spec.artifacts);
     known.extend(documents(run, &Store::new(&files), told)?);
+    // Which files feedback is about changes while the code is corrected.
+    let paths = if part.corrects_code() { Vec::new() } else { repository::paths_of(run, part)? };
+    for one in instructions(run, paths.iter().map(String::as_str)) {
+        known.insert(one.path, Fingerprint::of(one.text.as_bytes()));
+    }
     let newest = Newest {
         run: id.clone(),
         stage,

@@ -263,9 +263,10 @@ fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Resu
     let judges = is_reader && spec.writes_code();
     // The files say nothing of whether requirements are what the idea asks for.
     let of_prd = is_reader && spec.artifacts.contains(&Artifact::Prd);
+    let paths = repository::paths_of(run, part)?;
     let repository = match judges || of_prd {
         true => String::new(),
-        false => repository::repository_section(run, spec)?,
+        false => repository::repository_section(run, spec, &paths)?,
     };
     let mut out = repository.clone();
     if !out.is_empty() {
@@ -301,15 +302,8 @@ fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Resu
     out += &repository::code_so_far(run, part.task)?;
     out += &task_brief::written_before(run, part.task)?;
     let is_shown = |_: &str, text: &str| repository.contains(text.trim_end());
-    if let Some(task) = part.task {
-        out += &repository::task_files(run, task, &Known { files: &is_shown, beside: true })?;
-    } else if part.corrects_code() {
-        let paths = repository::files_to_correct(run, &part.feedback())?;
-        out += &repository::files_now(run, &paths, &is_shown)?;
-    } else if let Some(change) = store.change_request()?.filter(|_| spec.writes_code()) {
-        // A change without a plan: its triage named the files.
-        out += &repository::files_now(run, &change.affected_files, &is_shown)?;
-    }
+    let known = Known { files: &is_shown, beside: true };
+    out += &repository::part_files(run, part, &paths, &|one| !one.of_folder, &known)?;
     Ok(out)
 }
 

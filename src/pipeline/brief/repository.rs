@@ -10,7 +10,8 @@
 //! directory: it is computed once, and a later run or release does not change its wording in
 //! mid-session.
 //!
-//! Then come the conventions as they are now: a line added to AGENTS.md counts at once.
+//! Then comes how the project wants work done, as it is now: a line added to AGENTS.md counts at
+//! once. What is said of a folder comes with the files of a task there.
 //!
 //! Then come the project's commands, which may be known only once there is code. *What the session
 //! has written so far*, read from the tip, comes after the documents, because it grows with each
@@ -27,11 +28,12 @@ use crate::artifact::{Artifact, Store, Task};
 use crate::codebase::{self, FileNames, Manifests, Map, Source, Tree};
 use crate::git::{self, Git, Oid};
 use crate::languages;
+use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::sections::section;
+use crate::pipeline::files::instructions::{Instructions, instructions};
 use crate::pipeline::files::project_files;
 use crate::pipeline::prompts::{GUIDANCE, Variables};
 use crate::pipeline::run::Run;
-use crate::pipeline::test_changes::{CONVENTION, CONVENTIONS};
 use crate::private::PrivateFiles;
 use crate::stages::StageSpec;
 
@@ -78,8 +80,12 @@ pub struct Description {
     pub text: String,
 }
 
-/// The repository as the session found it, and the project's conventions.
-pub(crate) fn repository_section(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
+/// The repository as the session found it, and how the project wants work on these files done.
+pub(crate) fn repository_section(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    paths: &[String],
+) -> anyhow::Result<String> {
     let Description { head: mut out, text } = as_found(run)?;
     // Who writes code gets the task's files and their neighbours; the requirements of a change name
     // no code, and its request shares no beginning with another.
@@ -87,11 +93,59 @@ pub(crate) fn repository_section(run: &Run<'_>, spec: &StageSpec) -> anyhow::Res
     if !spec.writes_code() && !changes_prd {
         out += &text;
     }
-    for name in CONVENTIONS {
-        let text = run.env.workspace.head(name, CONVENTION);
-        section(&mut out, name, &text, CONVENTION);
-    }
+    let all = instructions(run, paths.iter().map(String::as_str));
+    out += &instruction_sections(run, &all, |one| !one.of_folder);
     Ok(out)
+}
+
+/// Sections of the files that say how to work, those that `is_told` selects. The user is told once
+/// which ones are read.
+fn instruction_sections(
+    run: &Run<'_>,
+    all: &[Instructions],
+    is_told: impl Fn(&Instructions) -> bool,
+) -> String {
+    let mut out = String::new();
+    let told: Vec<&Instructions> = all.iter().filter(|one| is_told(one)).collect();
+    told.iter().for_each(|one| section(&mut out, &one.path, &one.text, one.room));
+    let names: Vec<&str> = told.iter().map(|one| one.path.as_str()).collect();
+    if !names.is_empty() {
+        run.note_once(format!("instructions read: {}", names.join(", ")));
+    }
+    out
+}
+
+/// The files that a part works on: those of its task, those that feedback on the code is about, or
+/// those that the triage of a change without a plan named.
+pub(crate) fn paths_of(run: &Run<'_>, part: &Part<'_>) -> anyhow::Result<Vec<String>> {
+    let files = run.files();
+    let store = Store::new(&files);
+    Ok(match part.task {
+        Some(task) => store.plan()?.files_of(&task.id).map(str::to_owned).collect(),
+        None if part.corrects_code() => files_to_correct(run, &part.feedback())?,
+        None if part.spec.writes_code() => {
+            store.change_request()?.map(|change| change.affected_files).unwrap_or_default()
+        }
+        None => Vec::new(),
+    })
+}
+
+/// How the project wants work on these files done, as far as `is_told` does not know it, and the
+/// files themselves as they are now.
+pub(crate) fn part_files(
+    run: &Run<'_>,
+    part: &Part<'_>,
+    paths: &[String],
+    is_told: &dyn Fn(&Instructions) -> bool,
+    known: &Known<'_>,
+) -> anyhow::Result<String> {
+    let all = instructions(run, paths.iter().map(String::as_str));
+    let out = instruction_sections(run, &all, |one| !is_told(one));
+    Ok(out
+        + &match part.task {
+            Some(task) => task_files(run, task, known)?,
+            None => file_sections(run, paths.iter().map(String::as_str), known.files)?.0,
+        })
 }
 
 fn as_found(run: &Run<'_>) -> anyhow::Result<Description> {
@@ -119,7 +173,7 @@ pub(crate) struct Known<'a> {
 
 /// The files a task names, as they are now, and the definitions in neighbouring files: the actor
 /// need not start by reading.
-pub(crate) fn task_files(run: &Run<'_>, task: &Task, known: &Known<'_>) -> anyhow::Result<String> {
+fn task_files(run: &Run<'_>, task: &Task, known: &Known<'_>) -> anyhow::Result<String> {
     let files = run.files();
     let plan = Store::new(&files).plan()?;
     let mut words = String::new();
@@ -153,7 +207,7 @@ pub(crate) fn task_files(run: &Run<'_>, task: &Task, known: &Known<'_>) -> anyho
 
 /// The files of the session's code, for an actor that corrects it: those that the feedback names
 /// first, then all others that the session changed.
-pub(crate) fn files_to_correct(run: &Run<'_>, feedback: &str) -> anyhow::Result<Vec<String>> {
+fn files_to_correct(run: &Run<'_>, feedback: &str) -> anyhow::Result<Vec<String>> {
     let said = FileNames::of(feedback);
     let mut own = run.env.workspace.written().paths();
     own.extend(project_files::code_since_start(run, &run.session.tip)?);
@@ -163,15 +217,6 @@ pub(crate) fn files_to_correct(run: &Run<'_>, feedback: &str) -> anyhow::Result<
     paths.extend(rest);
     paths.retain(|path| !path.starts_with(".cowork/") && !run.env.workspace.private().has(path));
     Ok(paths)
-}
-
-/// Files as they are now, without those that the model has seen.
-pub(crate) fn files_now(
-    run: &Run<'_>,
-    paths: &[String],
-    is_seen: &dyn Fn(&str, &str) -> bool,
-) -> anyhow::Result<String> {
-    Ok(file_sections(run, paths.iter().map(String::as_str), is_seen)?.0)
 }
 
 /// The sections of files as they are now, while there is room, and the paths whose text the model

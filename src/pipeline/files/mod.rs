@@ -1,6 +1,8 @@
-//! The files that a session and its tasks have changed, and the content that an approval names.
+//! The files that a session and its tasks have changed, the content that an approval names, and the
+//! files that say how to work.
 
 pub(crate) mod approved_content;
+pub(crate) mod instructions;
 pub(crate) mod open_gate;
 pub(crate) mod open_tasks;
 pub(crate) mod project_files;

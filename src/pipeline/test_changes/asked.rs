@@ -9,13 +9,9 @@ use super::test_finder::{is_test_path, knows, tests_in};
 use crate::artifact::{Artifact, Store, Task};
 use crate::config::TestsPolicy;
 use crate::git::{self, Oid};
+use crate::pipeline::files::instructions::instructions;
 use crate::pipeline::run::Run;
 use crate::session::start_of_code;
-
-/// Maximum bytes of each convention file.
-pub(crate) const CONVENTION: usize = 4_000;
-/// Files with the project's conventions.
-pub(crate) const CONVENTIONS: [&str; 2] = ["AGENTS.md", "CONTRIBUTING.md"];
 
 /// Maximum number of files of a language that are searched for a first test.
 const LOOKED_INTO: usize = 400;
@@ -165,8 +161,9 @@ fn request_of_conventions(run: &Run<'_>, added: &[String]) -> anyhow::Result<Req
         }
     }
     let mut said = Request::Nothing;
-    for name in CONVENTIONS.iter().filter(|name| !ours.contains(**name)) {
-        said = said.and(Request::of(&run.env.workspace.head(name, CONVENTION)));
+    let all = instructions(run, added.iter().map(String::as_str));
+    for one in all.iter().filter(|one| !ours.contains(&one.path)) {
+        said = said.and(Request::of(&one.text));
     }
     let start = start_of_code(run.env.git, &run.session);
     let start = start.unwrap_or_else(|| run.session.tip.clone());

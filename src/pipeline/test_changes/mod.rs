@@ -20,7 +20,7 @@ use crate::stages::{Approves, StageSpec};
 use compare::{Changed, TestChanges, compare};
 use test_finder::knows;
 
-pub(crate) use asked::{CONVENTION, CONVENTIONS, tests_rule};
+pub(crate) use asked::tests_rule;
 pub(crate) use compare::LARGEST;
 pub(crate) use test_finder::{Test, is_test_path, tests_in};
 

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read as _};
 
+use crate::shell_quote::quoted;
 use crate::workspace::files::guard::{self, Purpose};
 use crate::workspace::refusal::Refusal;
 use crate::workspace::working_tree::WHOLE_FILE_MAX;
@@ -40,7 +41,7 @@ pub(crate) fn lines(
     let text = match part.map_err(failed)? {
         Part::Binary => return Err(Refusal::failed(format!("{path} is binary"))),
         Part::NotUtf8(line) => {
-            return Err(Refusal::failed(format!("{path} is not UTF-8 text (line {line})")));
+            return Err(not_utf8(&path, Some(line)));
         }
         Part::TooBig => {
             return Err(Refusal::failed(format!(
@@ -57,6 +58,17 @@ pub(crate) fn lines(
         tree.read_tracker.note_read(&path, &bytes, first, last, text.total);
     }
     text.render(&path, first)
+}
+
+/// Refuses a text in another encoding, with ways to go on.
+pub(crate) fn not_utf8(path: &str, line: Option<u64>) -> Refusal {
+    let line = line.map(|line| format!(" (line {line})")).unwrap_or_default();
+    let name = quoted(path);
+    Refusal::failed(format!(
+        "{path} is not UTF-8 text{line}; search_files shows its lines, with \u{fffd} for what is not \
+         UTF-8; a command can show it (iconv -f ISO-8859-1 -t UTF-8 {name}, if that is its encoding) \
+         and change it"
+    ))
 }
 
 /// Returns the first `bytes` bytes of a text file and up to 4 more, with invalid UTF-8 replaced;
@@ -228,7 +240,7 @@ mod tests {
         tree.put_bytes("latin1", b"caf\xe9\n");
         tree.put_bytes("binary", b"ab\0c");
         let message = |path| tree.workspace.read(path, None, None).unwrap_err().message;
-        assert_eq!(message("latin1"), "latin1 is not UTF-8 text (line 1)");
+        assert!(message("latin1").starts_with("latin1 is not UTF-8 text (line 1); search_files"));
         assert_eq!(message("binary"), "binary is binary");
     }
 }

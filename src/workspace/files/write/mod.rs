@@ -11,6 +11,7 @@ use crate::workspace::edit::placeholder;
 use crate::workspace::files::git_control_files;
 use crate::workspace::files::guard::{self, Purpose};
 use crate::workspace::files::portable;
+use crate::workspace::files::read;
 use crate::workspace::journal::Fingerprint;
 use crate::workspace::read_tracker::SMALL;
 use crate::workspace::refusal::Refusal;
@@ -85,8 +86,7 @@ pub(crate) fn edit(
     let bytes = bytes.ok_or_else(|| Refusal::failed(format!("{path} does not exist")))?;
     // Edits apply to the version that waits for a person, if there is one.
     let text = git_control_files::proposed_content(tree, &path).unwrap_or_else(|| bytes.clone());
-    let text = std::str::from_utf8(&text)
-        .map_err(|_| Refusal::failed(format!("{path} is not UTF-8 text")))?;
+    let text = std::str::from_utf8(&text).map_err(|_| read::not_utf8(&path, None))?;
     // Checked first: a stale view explains why an edit does not match.
     tree.read_tracker.refuse_stale(
         &tree.journal.borrow(),
