@@ -80,7 +80,7 @@ impl FirstRequest {
                 Ok(FirstAnswer::read(&reply))
             }
             Err(ModelError::Replay { .. }) => Ok(FirstAnswer::default()),
-            Err(error) => Err(model_failure(error, THEN)),
+            Err(error) => Err(model_failure(model, &error, THEN)),
         }
     }
 }

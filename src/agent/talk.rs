@@ -362,7 +362,7 @@ impl Talk {
                 Err(ModelError::TooLong { .. }) if may_restart => return Ok(None),
                 Err(error) => {
                     self.refused = error.is_about_the_conversation();
-                    return Err(model_failure(error, THEN));
+                    return Err(model_failure(model, &error, THEN));
                 }
             }
         }

@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 
 use super::settings::Values;
 use super::{
-    AGENT, Api, DEFAULT_ANSWER_S, DEFAULT_MODEL, DEFAULT_RATE, HOSTED_APIS, ModelConfig, endpoint,
-    hosted_api, is_loopback,
+    AGENT, Api, DEFAULT_ANSWER_S, DEFAULT_MODEL, DEFAULT_RATE, HOSTED_APIS, ModelConfig, Places,
+    endpoint, hosted_api, is_loopback,
 };
 use crate::error::Error;
 use crate::secret;
@@ -79,6 +79,7 @@ pub(super) fn named_model(
             answer_s: 0,
             max_tokens: 0,
             reasoning_effort: String::new(),
+            set_in: Places::default(),
             headers: BTreeMap::new(),
             query: BTreeMap::new(),
             extra_body: Map::new(),
@@ -96,6 +97,8 @@ fn finish(values: &Values<'_>, section: &[&str], base: ModelConfig) -> Result<Mo
     let is_set = |key| values.get(&at(key)).is_some();
     let mut model = base.clone();
     values.lay_over(&mut model, section);
+    model.set_in.section = section.join(".");
+    model.set_in.set.extend(values.places::<ModelConfig>(section));
     if let (false, Some(problem)) = (model.base_url.is_empty(), endpoint::problem(&model.base_url))
     {
         let right = "http://127.0.0.1:11434/v1";

@@ -8,7 +8,7 @@ use serde_json::Map;
 
 use super::fields::{keys, words};
 use super::value::Shape;
-use super::{DEFAULT_MODEL, Switches};
+use super::{DEFAULT_MODEL, Places, Switches};
 use crate::stages::DepthChoice;
 
 /// Providers: hosted APIs, presets of local servers, and what is no server.
@@ -173,6 +173,10 @@ keys! {
         command: Vec<String> = Vec::new() => Trust;
         /// Extra environment variables it may see, such as ["ANTHROPIC_API_KEY"].
         env: Vec<String> = Vec::new() => Trust;
+    }
+    with {
+        /// Where these keys were set.
+        set_in: Places,
     }
 }
 

@@ -25,6 +25,8 @@ pub(super) struct Setting {
     /// Where the value was set, for messages: a file with its line, `git config`, a variable or an
     /// option.
     pub(super) origin: String,
+    /// The variable that a `${NAME}` in the value names.
+    pub(super) variable: Option<String>,
     /// True if a preset provider implies the value.
     pub(super) preset: bool,
     /// The row of the key.
@@ -88,9 +90,10 @@ impl File<'_> {
     fn entry(&mut self, path: &mut Path, origin: String, value: &DeValue<'_>) -> Result<()> {
         match (schema::find(path), value) {
             (Found::Leaf(key), value) => {
+                let variable = self.variable(value);
                 let value = self.value(key, path, &origin, value)?;
                 let written = path.clone();
-                let setting = Setting { value, origin, preset: false, key, written };
+                let setting = Setting { value, origin, variable, preset: false, key, written };
                 self.settings.insert(path.clone(), setting);
                 Ok(())
             }
@@ -103,6 +106,12 @@ impl File<'_> {
             }
             (Found::Unknown, _) => Err(unknown(path, &origin).into()),
         }
+    }
+
+    /// The variable that is the whole value.
+    fn variable(&self, value: &DeValue<'_>) -> Option<String> {
+        let (Expand::From(_), DeValue::String(text)) = (self.expand, value) else { return None };
+        Some(text.strip_prefix("${")?.strip_suffix('}')?.to_owned())
     }
 
     fn value(
@@ -179,7 +188,8 @@ fn plain(key: &'static Key, path: &Path, text: &str, origin: String) -> Result<S
         .shape
         .read_text(text)
         .ok_or_else(|| wrong(path, &key.shape.expected(), None, &origin))?;
-    Ok(Setting { value: Ok(value), origin, preset: false, key, written: path.clone() })
+    let written = path.clone();
+    Ok(Setting { value: Ok(value), origin, variable: None, preset: false, key, written })
 }
 
 /// Removes those settings of a project's file that do not count, and returns them; the file itself
@@ -257,6 +267,7 @@ pub(super) fn lay(below: &mut Settings, mut layer: Settings) {
             let setting = Setting {
                 value: Ok(Value::Text(url.to_owned())),
                 origin: format!("{} (provider {provider})", setting.origin),
+                variable: None,
                 preset: true,
                 key: setting.key,
                 written: url_path.clone(),

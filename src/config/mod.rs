@@ -17,6 +17,7 @@ mod keys;
 mod layer;
 mod listing;
 mod load;
+mod places;
 mod problem;
 mod project_file;
 pub mod project_tools;
@@ -47,6 +48,7 @@ pub use keys::{
 };
 pub use listing::{DEFAULT_ORIGIN, Entry, is_known, is_named, key_names, list, named, nearest_key};
 pub use load::{Flags, Loaded, Sources, load, system_file, user_file};
+pub use places::Places;
 pub use problem::Problem;
 pub use project_file::{PROJECT_FILE, project_file};
 pub use shown::Shown;

@@ -39,6 +39,21 @@ impl<'a> Values<'a> {
         });
     }
 
+    /// Returns the keys of a section that are set under `path`: for each, the dotted key and the
+    /// variable that its value comes from, or else where it was set.
+    pub(super) fn places<T: Section>(
+        &self,
+        path: &[&str],
+    ) -> impl Iterator<Item = (&'static str, (String, String))> {
+        T::KEYS.iter().filter_map(|key| {
+            let whole: Vec<String> =
+                path.iter().chain(&[key.name]).map(|part| (*part).to_owned()).collect();
+            let setting = self.0.get(&whole)?;
+            let origin = setting.variable.as_ref().unwrap_or(&setting.origin);
+            Some((key.name, (schema::dotted(&setting.written), origin.clone())))
+        })
+    }
+
     /// Returns the names that the user chose in a section, once each.
     pub(super) fn names(&self, section: &[&str]) -> BTreeSet<String> {
         self.0

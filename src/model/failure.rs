@@ -19,6 +19,11 @@ pub enum FailedAt {
     Connecting,
     /// There was no answer.
     Waiting,
+    /// The server was silent for too long, before or in its answer.
+    Silence {
+        /// True if the answer had begun.
+        begun: bool,
+    },
     /// The answer was an error with this HTTP status.
     Status(u16),
     /// The answer was not finished.

@@ -7,6 +7,7 @@
 pub mod agents;
 mod answer;
 pub mod budget;
+mod cause;
 pub mod choose;
 mod dialect;
 pub mod discover;
@@ -59,10 +60,12 @@ use std::sync::Once;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::config::ModelConfig;
 use crate::event::Usage;
 use crate::stage::{Role, Stage};
 
 pub use agents::{AgentNeeds, Confines, OpenWay, Reach, WayOut, Workplace};
+pub use cause::Cause;
 pub use dialect::Refusals;
 pub use failure::FailedAt;
 pub use opaque::{Opaque, Origin};
@@ -269,8 +272,10 @@ pub enum ModelError {
 fn unavailable(at: FailedAt, message: &str, tries: u32) -> String {
     let how = match at {
         FailedAt::Status(_) => "answered",
-        FailedAt::Answering => "did not finish its answer:",
-        FailedAt::Connecting | FailedAt::Waiting => "did not answer:",
+        FailedAt::Answering | FailedAt::Silence { begun: true } => "did not finish its answer:",
+        FailedAt::Connecting | FailedAt::Waiting | FailedAt::Silence { begun: false } => {
+            "did not answer:"
+        }
     };
     let tried = if tries > 1 { format!(" (tried {tries} times)") } else { String::new() };
     format!("the model server {how} {message}{tried}")
@@ -323,6 +328,11 @@ pub trait Model {
     fn agent(&self) -> Option<AgentNeeds> {
         None
     }
+
+    /// The configuration of a model server; none for other models.
+    fn config(&self) -> Option<&ModelConfig> {
+        None
+    }
 }
 
 impl Model for Box<dyn Model> {
@@ -340,6 +350,10 @@ impl Model for Box<dyn Model> {
 
     fn agent(&self) -> Option<AgentNeeds> {
         (**self).agent()
+    }
+
+    fn config(&self) -> Option<&ModelConfig> {
+        (**self).config()
     }
 }
 

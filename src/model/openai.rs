@@ -168,6 +168,10 @@ impl OpenAi {
                         on_text(&rest);
                     }
                     self.template_thinks.set(assembly.template_thinks());
+                    let refused = self.refused.get();
+                    // A gateway's name for a model does not say which one it is.
+                    let cache = refused.cache || dialect::cost_more(&self.answered(&assembly));
+                    self.refused.set(Refusals { cache, ..refused });
                     self.choice.answered();
                     return Ok(self.reply(request, assembly, spent, requests));
                 }
@@ -236,13 +240,12 @@ impl OpenAi {
             asked.map_err(|error| Failure::transient(FailedAt::Waiting, error.to_string()))?;
         if refused.stream {
             let answer = asked.create_byot(body);
-            let answer = heard(answer, &pulse, self.timeouts.first, FailedAt::Waiting).await?;
+            let answer = heard(answer, &pulse, self.timeouts.first, false).await?;
             let answer = whole(answer, &reader, refused, &pulse)?;
             return take(&answer, &mut reader, refused, assembly, on_text);
         }
         let opened = asked.create_stream_byot::<_, Value>(body);
-        let mut events = match heard(opened, &pulse, self.timeouts.first, FailedAt::Waiting).await?
-        {
+        let mut events = match heard(opened, &pulse, self.timeouts.first, false).await? {
             Ok(events) => events,
             Err(error) => {
                 let answer = whole(Err(error), &reader, refused, &pulse)?;
@@ -252,8 +255,7 @@ impl OpenAi {
         let mut finished = None;
         loop {
             let limit = self.limit(assembly);
-            let at = if assembly.started() { FailedAt::Answering } else { FailedAt::Waiting };
-            let event = heard(events.next(), &pulse, limit, at);
+            let event = heard(events.next(), &pulse, limit, assembly.started());
             let event = match assembly.finish_reason {
                 // Keep-alive comments do not extend the wait.
                 Some(_) => {
@@ -397,6 +399,10 @@ impl Model for OpenAi {
 
     fn probe(&self) -> BoxFuture<'_, Result<(), ModelError>> {
         Box::pin(self.look())
+    }
+
+    fn config(&self) -> Option<&ModelConfig> {
+        Some(&self.config)
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::replay::{Header, Line};
 use super::{AgentNeeds, BoxFuture, Model, ModelError, OnText, Reply, Request, Turn};
+use crate::config::ModelConfig;
 use crate::error::Error;
 use crate::secret::Secrets;
 
@@ -87,6 +88,10 @@ impl<M: Model> Model for Recording<M> {
 
     fn probe(&self) -> BoxFuture<'_, Result<(), ModelError>> {
         self.inner.probe()
+    }
+
+    fn config(&self) -> Option<&ModelConfig> {
+        self.inner.config()
     }
 
     fn agent(&self) -> Option<AgentNeeds> {

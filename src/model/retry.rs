@@ -75,9 +75,14 @@ impl Told {
         let find = |wanted: &str| {
             headers.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value.trim())
         };
-        let millis = find("retry-after-ms").and_then(|value| value.parse::<f64>().ok());
+        // A gateway passes the header of the server behind it on under a longer name.
+        let passed_on = |wanted: &str| {
+            let mut longer = headers.iter().filter(|(name, _)| name.ends_with(wanted));
+            find(wanted).or_else(|| longer.next().map(|(_, value)| value.trim()))
+        };
+        let millis = passed_on("retry-after-ms").and_then(|value| value.parse::<f64>().ok());
         let millis = millis.and_then(|ms| Duration::try_from_secs_f64(ms.max(0.0) / 1000.0).ok());
-        let after = millis.or_else(|| retry_after(find("retry-after")?, now));
+        let after = millis.or_else(|| retry_after(passed_on("retry-after")?, now));
         let limits = headers.iter().filter(|(name, _)| {
             name.contains("ratelimit") && name.contains("reset") && !name.starts_with("anthropic")
         });

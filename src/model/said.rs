@@ -124,17 +124,12 @@ const QUOTA_WORDS: [&str; 4] = [
     "credit balance is too low",
 ];
 
-/// Phrases of an error that is not about a parameter.
-const NO_PARAMETER: [&str; 8] = [
-    "api key",
-    "api_key",
-    "apikey",
-    "does not exist",
-    "not found",
-    "unknown model",
-    "invalid model",
-    "not a valid model",
-];
+/// Phrases of an error about the key; the last is LiteLLM's, for a key that it does not know.
+const NO_KEY: [&str; 4] = ["api key", "api_key", "apikey", "no connected db"];
+
+/// Phrases of an error about the model's name.
+const NO_MODEL: [&str; 5] =
+    ["does not exist", "not found", "unknown model", "invalid model", "not a valid model"];
 
 impl Said {
     /// Reads a body of any kind.
@@ -224,7 +219,28 @@ impl Said {
     /// True if a server is too busy to answer, or still loads the model.
     pub fn is_busy(&self, status: u16) -> bool {
         const LOADING: [&str; 5] = ["loading", "server busy", "starting", "warming", "overloaded"];
-        status == 429 || status == 529 || status == 503 && self.says(&LOADING)
+        match status {
+            429 | 529 => true,
+            503 => self.says(&LOADING),
+            // A gateway's status for a server that is overloaded.
+            500.. => self.says(&["overloaded"]),
+            _ => false,
+        }
+    }
+
+    /// True if a header is missing, or has a wrong value; other than the one with the key.
+    pub fn wants_header(&self) -> bool {
+        self.says(&["header"]) && !self.says(&["authorization", "api-key", NO_KEY[0], NO_KEY[1]])
+    }
+
+    /// True if there is no key, or a wrong one.
+    pub fn wants_key(&self) -> bool {
+        self.says(&NO_KEY)
+    }
+
+    /// True if the server does not have the model.
+    pub fn names_model(&self) -> bool {
+        self.says(&["model"]) && self.says(&NO_MODEL)
     }
 
     /// True if the conversation is too long.
@@ -279,7 +295,8 @@ impl Said {
             "model_not_found",
         ];
         let names = !self.param.is_empty() || self.message.contains('`');
-        !names && !self.says(&NO_PARAMETER) && !self.has_code(&KNOWN)
+        let known = self.wants_key() || self.wants_header() || self.says(&NO_MODEL);
+        !names && !known && !self.has_code(&KNOWN)
     }
 
     fn words(&self) -> String {

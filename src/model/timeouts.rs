@@ -56,13 +56,13 @@ pub(super) async fn within<F: Future>(limit: Option<Duration>, future: F) -> Opt
     }
 }
 
-/// Waits for a future as long as the server sends a byte at least every `limit`; otherwise the try
-/// has failed at `at`.
+/// Waits for a future as long as the server sends a byte at least every `limit`; otherwise it is too
+/// long silent, in its answer if that has `begun`.
 pub(super) async fn heard<F: Future>(
     future: F,
     pulse: &Pulse,
     limit: Duration,
-    at: FailedAt,
+    begun: bool,
 ) -> Result<F::Output, Failure> {
     let mut future = pin!(future);
     loop {
@@ -72,7 +72,8 @@ pub(super) async fn heard<F: Future>(
             () = tokio::time::sleep_until(pulse.last_byte() + limit) => {}
         }
         if pulse.last_byte() + limit <= Instant::now() {
-            return Err(Failure::transient(at, format!("silent for {:.0} s", limit.as_secs_f64())));
+            let message = format!("silent for {:.0} s", limit.as_secs_f64());
+            return Err(Failure::transient(FailedAt::Silence { begun }, message));
         }
     }
 }

@@ -223,7 +223,8 @@ impl Transport {
             let lines: Vec<Result<String, String>> = match piece {
                 Some(Ok(piece)) => lines.push(&piece).into_iter().map(Ok).collect(),
                 Some(Err(why)) => vec![Err(why)],
-                None => vec![Ok(lines.end())],
+                // Some servers end with an error and no empty line, without which an event is none.
+                None => vec![Ok(lines.end()), Ok("\n\n".to_owned())],
             };
             futures::stream::iter(lines)
         });

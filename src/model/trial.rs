@@ -50,7 +50,7 @@ pub async fn ask(
     let server = OpenAi::new(&config, BuildOptions { timeouts: Some(timeouts), ..options })?;
     let request = request();
     let silent = |_| ModelError::Unavailable {
-        at: FailedAt::Waiting,
+        at: FailedAt::Silence { begun: false },
         message: format!("no answer within {:.0} s", limit.as_secs_f64()),
         tries: 1,
     };

@@ -211,13 +211,9 @@ impl Prompts {
     pub fn guidance(&self, language: &str) -> anyhow::Result<String> {
         match languages::called(language).filter(|known| !known.guidance.is_empty()) {
             Some(known) => {
-                let file = format!("guidance-{}.md", known.name);
-                self.fill(&file, known.guidance, &Variables::default())
+                self.fill(&guidance_file(known.name), known.guidance, &Variables::default())
             }
-            None => {
-                let file = format!("guidance-{}.md", language.to_lowercase());
-                Ok(self.own(&file)?.unwrap_or_default())
-            }
+            None => Ok(self.own(&guidance_file(language))?.unwrap_or_default()),
         }
     }
 
@@ -245,6 +241,29 @@ impl Prompts {
         Ok(others)
     }
 
+    /// Checks that there is a style guide for `[project] template`.
+    ///
+    /// # Errors
+    /// Exit 4: neither git-cowork nor the user has one.
+    pub fn check_template(&self, template: &str) -> anyhow::Result<()> {
+        if template.is_empty()
+            || languages::called(template).is_some()
+            || self.own(&guidance_file(template))?.is_some()
+        {
+            return Ok(());
+        }
+        let known: Vec<&str> = languages::ALL.iter().map(|language| language.name).collect();
+        let known = known.join(", ");
+        let mut error =
+            Error::model(format!("project.template is '{template}', which is no known language"))
+                .hint(format!("known: {known}; set it: git config cowork.project.template NAME"));
+        if let Some(folder) = &self.folder {
+            let path = folder.join(guidance_file(template));
+            error = error.hint(format!("or describe the language in {}", path.display()));
+        }
+        Err(error.into())
+    }
+
     fn own(&self, file: &str) -> anyhow::Result<Option<String>> {
         let Some(folder) = &self.folder else { return Ok(None) };
         let path = folder.join(file);
@@ -254,6 +273,11 @@ impl Prompts {
             Err(error) => Err(error).with_context(|| format!("reading {}", path.display())),
         }
     }
+}
+
+/// The user's file with the style guide of a language.
+fn guidance_file(language: &str) -> String {
+    format!("guidance-{}.md", language.to_lowercase())
 }
 
 /// Every prompt: those of the stage table's rows, and the shared ones.

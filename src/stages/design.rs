@@ -1,7 +1,7 @@
 //! The design stage: components and architecture.
 
 use super::common_subjects::{count, list, signs};
-use super::row::{OTHER_ISSUES, Prompt, RoleSpec, Selected, StageSpec, USUAL};
+use super::row::{Prompt, RoleSpec, Selected, StageSpec, USUAL};
 use super::tools::{ESCALATE, READ_FILES, VERDICT};
 use crate::artifact::{Artifact, check};
 use crate::stage::Stage;
@@ -56,6 +56,6 @@ pub(super) const DESIGN: StageSpec = StageSpec {
     },
     critic_temperature: 0.2,
     called: "design",
-    issues: &["design_flaw", "architecture_conflict", OTHER_ISSUES],
+    issues: &["design_flaw", "architecture_conflict"],
     ..USUAL
 };

@@ -162,11 +162,14 @@ pub fn verifying() -> Stage {
     found(|row| (row.feature_status)(FeatureStatus::Implemented, true) == verified)
 }
 
-/// The stage to go back to for an issue with this name; a name that no row lists belongs to the row
-/// with `OTHER_ISSUES`.
-pub fn for_issue(issue: &str) -> Stage {
-    let named = TABLE.iter().find(|row| row.issues.contains(&issue));
-    named.map_or_else(|| found(|row| row.issues.contains(&row::OTHER_ISSUES)), |row| row.stage)
+/// The stage to go back to for an issue with this name.
+pub fn for_issue(issue: &str) -> Option<Stage> {
+    TABLE.iter().find(|row| row.issues.contains(&issue)).map(|row| row.stage)
+}
+
+/// The names of issues.
+pub fn issues() -> Vec<&'static str> {
+    TABLE.iter().flat_map(|row| row.issues).copied().collect()
 }
 
 /// The first row with a property; a test checks that there is one.
@@ -206,8 +209,8 @@ mod tests {
         assert!(row(code_stage()).writes_code());
         assert_eq!(TABLE.iter().filter(|row| row.writes_code()).count(), 1);
         assert_eq!(verifying(), Stage::Check);
-        assert_eq!(for_issue("missing_dependency"), Stage::Plan);
-        assert_eq!(for_issue("the weather"), Stage::Design);
+        assert_eq!(for_issue("missing_dependency"), Some(Stage::Plan));
+        assert_eq!(for_issue("the weather"), None);
     }
 
     #[test]

@@ -67,9 +67,6 @@ pub enum Selected {
     Scoped(fn(Scope) -> bool),
 }
 
-/// In [`StageSpec::issues`]: all issues that no row names.
-pub(super) const OTHER_ISSUES: &str = "";
-
 /// Adds git-cowork's parts to a document's text.
 pub type Finish = fn(&str, &dyn Known) -> anyhow::Result<String>;
 

@@ -7,7 +7,7 @@ use super::plain::{Argument, Kind, Plain, arguments, some};
 use super::{Answer, Context, Effect, GoBack, Question, Tool};
 use crate::artifact::{Feedback, FeedbackType, Origin, Severity};
 use crate::stage::{Role, Stage};
-use crate::stages::{DRAFT_NAMES, for_issue, row};
+use crate::stages::{DRAFT_NAMES, for_issue, issues, row};
 
 /// The word with which the model names the draft that a person should review.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -31,7 +31,7 @@ arguments! {
 
     RequestReplanning {
         target_stage: Option<Stage>,
-        /// design_flaw, missing_dependency, requirement_mismatch …
+        /// requirement_mismatch, design_flaw, architecture_conflict or missing_dependency
         issue_type: String,
         severity: Severity,
         details: String,
@@ -176,12 +176,17 @@ fn request_replanning(
     args: RequestReplanning,
 ) -> anyhow::Result<Answer> {
     let issue = &args.issue_type;
-    let wanted = args.target_stage.or_else(|| {
-        let wanted = for_issue(&issue.trim().to_lowercase().replace([' ', '-'], "_"));
+    let named = for_issue(&issue.trim().to_lowercase().replace([' ', '-'], "_"));
+    let wanted = match (args.target_stage, named) {
+        (Some(stage), _) => Some(stage),
+        (None, Some(stage)) if context.earlier.contains(&stage) => Some(stage),
         // A patch session can lack that stage; then use the last stage before the current one.
-        let last = context.earlier.last().copied();
-        context.earlier.contains(&wanted).then_some(wanted).or(last)
-    });
+        (None, Some(_)) => context.earlier.last().copied(),
+        (None, None) => anyhow::bail!(
+            "unknown issue_type '{issue}': use {}, or name the target_stage",
+            issues().join(", ")
+        ),
+    };
     let mut reason = format!("{issue} ({}): {}", word(args.severity), args.details.trim());
     let affected = args.affected_features.unwrap_or_default();
     if !affected.is_empty() {
@@ -342,6 +347,9 @@ mod tests {
         assert!(!context.call("goto_stage", r#"{"stage":"idea","reason":"r"}"#).ok);
         context.0.outcome.go_back = None;
         let other = wish.replace("requirement_mismatch", "the API is not what we thought");
+        let answer = context.call("request_replanning", &other);
+        assert!(!answer.ok && answer.text.contains("requirement_mismatch, design_flaw"));
+        let other = other.replace('{', r#"{"target_stage":"design","#);
         assert!(context.call("request_replanning", &other).ok);
         assert_eq!(context.0.outcome.go_back.clone().unwrap().stage, Stage::Design);
         context.0.outcome.go_back = None;

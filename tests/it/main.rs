@@ -100,6 +100,7 @@ mod gate_code;
 mod gate_keys;
 #[cfg(unix)]
 mod gate_models;
+mod gateways;
 mod git_hooks;
 #[cfg(unix)]
 mod hands;

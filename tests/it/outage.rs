@@ -48,7 +48,7 @@ fn lasting() -> Vec<(Reply, usize, &'static str)> {
             4,
             "the model server answered HTTP 503: the disk is full (tried 4 times)",
         ),
-        (Reply::status(500, "oops"), 4, "the server runs but cannot answer: check its log"),
+        (Reply::status(500, "oops"), 4, "the server failed at this request: check its log"),
         // A server that is busy is waited for a minute: 1 + 2 + 4 + 8 + 16 + 32 seconds.
         (Reply::status(429, "slow down"), 7, "cowork.llm.ratelimit"),
         (Reply::text("Half an ans").fault(Fault::CutAfter(2)), 4, "did not finish its answer"),

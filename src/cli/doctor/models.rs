@@ -1,6 +1,5 @@
 //! Checks the configured models with one small request each, and finds agent programs.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::finding::{Finding, State};
@@ -12,11 +11,11 @@ use crate::cli::session_cmd::choose_model::{Chosen, has_server};
 use crate::cli::session_cmd::models::wanted;
 use crate::cli::terminal::runtime;
 use crate::config::{AGENT, Config, DEFAULT_MODEL, ModelConfig};
-use crate::model::discover::{Offered, RIGHT_URL};
+use crate::model::discover::Offered;
 use crate::model::openai::BuildOptions;
 use crate::model::replay::Replay;
 use crate::model::trial::{self, Trial};
-use crate::model::{ModelError, agents as agent_programs, choose};
+use crate::model::{Cause, ModelError, agents as agent_programs, choose};
 use crate::nearest::nearest;
 
 /// Timeout for each request to a server or a program.
@@ -161,24 +160,31 @@ fn server(context: &Context, name: &str, model: &ModelConfig) -> anyhow::Result<
     let runtime = runtime::current_thread()?;
     let offered = runtime.block_on(unless_interrupted(context, None, built.offered()))?;
     let failed = |error: &ModelError, offered: &[Offered]| {
-        Finding::problem("model", format!("{at}: {error}"))
-            .fixed_by(fixes(context, name, model, error, offered))
+        Finding::problem("model", format!("{at}: {error}")).fixed_by(fixes(model, error, offered))
     };
     let offered = match offered {
         Ok(offered) => offered,
         Err(error) => return Ok(failed(&error, &[])),
     };
-    let asked = trial::ask(model, quiet(context, model), LIMIT);
-    Ok(match runtime.block_on(unless_interrupted(context, None, asked))? {
-        Ok(trial) => seen(context, name, model, &at, &trial, &offered),
-        Err(error) => failed(&error, &offered),
-    })
+    let ask = |no_stream: bool| {
+        let options = BuildOptions { no_stream, ..quiet(context, model) };
+        let asked = trial::ask(model, options, LIMIT);
+        runtime.block_on(unless_interrupted(context, None, asked))
+    };
+    let error = match ask(context.global.no_stream)? {
+        Ok(trial) => return Ok(seen(context, model, &at, &trial, &offered)),
+        Err(error) => error,
+    };
+    if context.global.no_stream || !error.cause().may_be_of_streams() || ask(true)?.is_err() {
+        return Ok(failed(&error, &offered));
+    }
+    let text = format!("{at} answers only where it does not stream; a stream: {error}");
+    Ok(Finding::problem("model", text).fix("git cowork --no-stream new"))
 }
 
 /// The finding for a model that responded.
 fn seen(
     context: &Context,
-    name: &str,
     model: &ModelConfig,
     at: &str,
     trial: &Trial,
@@ -211,7 +217,7 @@ fn seen(
     if let Some(tokens) = window.filter(|tokens| *tokens < model.context_window) {
         let configured = model.context_window;
         return Finding::warning("model", format!("{text}, but {configured} are configured"))
-            .fix(set(context, name, "context_window", &tokens.to_string()))
+            .fix(model.set_in.command("context_window", &tokens.to_string()))
             .fixed_by((!takes_them).then(|| for_tools(model)));
     }
     match takes_them {
@@ -232,58 +238,13 @@ fn for_tools(model: &ModelConfig) -> String {
     }
 }
 
-/// The fixes for an error.
-fn fixes(
-    context: &Context,
-    name: &str,
-    model: &ModelConfig,
-    error: &ModelError,
-    offered: &[Offered],
-) -> Vec<String> {
-    let ids: BTreeSet<&str> = offered.iter().map(|offered| offered.id.as_str()).collect();
-    let is_unknown = !ids.is_empty() && !ids.contains(model.model.as_str());
-    let text = error.to_string();
-    if let Some((_, right)) = text.split_once(RIGHT_URL) {
-        return vec![set(context, name, "base_url", right)];
-    }
-    match (error.status(), error) {
-        (Some(401 | 403), _) => vec![set(context, name, "api_key", "KEY")],
-        (Some(402 | 429), _) => {
-            vec!["check your limits and credit with the server's provider".to_owned()]
-        }
-        _ if is_unknown => {
-            let near = nearest(&model.model, ids.iter().copied());
-            let near = near.or_else(|| ids.first().copied()).unwrap_or_default();
-            vec![set(context, name, "model", near), "git cowork models".to_owned()]
-        }
-        (_, ModelError::Unavailable { .. }) => {
-            let start = match model.base_url.contains(":11434") {
-                true => "ollama serve".to_owned(),
-                false => "start the server, or find out why it is slow; then: git cowork doctor"
-                    .to_owned(),
-            };
-            vec![start, set(context, name, "base_url", "URL")]
-        }
-        _ => vec!["git cowork models".to_owned(), set(context, name, "model", "NAME")],
-    }
-}
-
-/// The command that sets a setting of a model so that the new value takes effect: in the place
-/// where the key is set now, or in one with higher precedence.
-fn set(context: &Context, name: &str, key: &str, value: &str) -> String {
-    let dotted = match name {
-        DEFAULT_MODEL => format!("llm.{key}"),
-        name => format!("models.{name}.{key}"),
-    };
-    let origins = context.loaded().map(|loaded| &loaded.origins);
-    let origin = origins.ok().and_then(|origins| origins.get(&dotted)).map(String::as_str);
-    let is_variable = |origin: &&str| origin.chars().all(|c| c.is_ascii_uppercase() || c == '_');
-    match origin {
-        Some(option @ ("--model" | "--base-url")) => format!("git cowork {option} {value} doctor"),
-        Some(origin) if is_variable(&origin) => format!("export {origin}={value}"),
-        _ if key == "api_key" && name == DEFAULT_MODEL => {
-            format!("export COWORK_LLM_API_KEY={value}")
-        }
-        _ => format!("git config cowork.{} {value}", dotted.replace('_', "")),
+/// The fixes for an error. A model that its server does not list may be a slip of the pen.
+fn fixes(model: &ModelConfig, error: &ModelError, offered: &[Offered]) -> Vec<String> {
+    let ids = offered.iter().map(|offered| offered.id.as_str());
+    let asks = matches!(error.cause(), Cause::Model | Cause::Request | Cause::Other);
+    let is_unknown = asks && ids.clone().all(|id| id != model.model);
+    match nearest(&model.model, ids).filter(|_| is_unknown) {
+        Some(near) => vec![model.set_in.command("model", near), "git cowork models".to_owned()],
+        None => error.remedies(model),
     }
 }

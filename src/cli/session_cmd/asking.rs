@@ -121,15 +121,12 @@ fn proxy(context: &Context, base_url: &str) -> Option<String> {
 /// The error for a server that cannot be used, with hints.
 pub(crate) fn unreachable(model: &ModelConfig) -> impl Fn(ModelError) -> anyhow::Error + '_ {
     |error| {
-        if let ModelError::Agent { message, hint } = error {
-            return Error::model(message).hint(hint).into();
+        let message = format!("{error} ({})", model.base_url);
+        let hints = error.remedies(model).into_iter();
+        let failure = hints.fold(Error::model(message), Error::hint);
+        match error {
+            ModelError::Agent { message, hint } => Error::model(message).hint(hint).into(),
+            _ => failure.hint("or try git-cowork without a model: git cowork demo").into(),
         }
-        let status = error.status();
-        let mut error = Error::model(error.to_string());
-        error = match status {
-            Some(401 | 403) => error.hint("set the key: COWORK_LLM_API_KEY or [llm] api_key"),
-            _ => error.hint(format!("check that {} is right and the server runs", model.base_url)),
-        };
-        error.hint("or try git-cowork without a model: git cowork demo").into()
     }
 }

@@ -27,7 +27,9 @@ use crate::stage::{Role, Stage};
 /// Opens and probes the models of a run, so that nothing is created if a model cannot be reached.
 pub(crate) fn open(context: &Context) -> anyhow::Result<Models> {
     let global = &context.global;
-    for file in (Prompts { folder: context.prompt_folder() }).check()? {
+    let prompts = Prompts { folder: context.prompt_folder() };
+    prompts.check_template(&context.config()?.project.template)?;
+    for file in prompts.check()? {
         let text = format!("{file} in your prompts folder is no prompt's name, so nothing uses it");
         context.ui.emit(Event::Warning { text });
     }

@@ -36,12 +36,17 @@ pub fn mark_messages(body: &mut Value) {
     }
 }
 
+/// True if a gateway turns marks into a cache that is paid for twice: to write and to keep it.
+pub fn cost_more(model: &str) -> bool {
+    model.to_lowercase().contains("gemini")
+}
+
 /// True if a chat-completions server passes marks on to Claude.
 pub fn are_passed_on(base_url: &str, model: &str) -> bool {
     let url = reqwest::Url::parse(base_url).ok();
     let host = url.as_ref().and_then(reqwest::Url::host_str).unwrap_or_default();
     let is = |name: &&str| host == *name || host.ends_with(&format!(".{name}"));
-    model.to_lowercase().contains("claude") && !DEAF.iter().any(is)
+    model.to_lowercase().contains("claude") && !cost_more(model) && !DEAF.iter().any(is)
 }
 
 /// Marks the body of a chat-completions request: the text of a message becomes a part with the

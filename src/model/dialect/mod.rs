@@ -14,6 +14,7 @@ mod refusals;
 mod responses;
 pub mod vendor;
 
+pub use cache_marks::cost_more;
 pub use choice::{Choice, Elsewhere};
 pub use refusals::Refusals;
 use reqwest::Url;

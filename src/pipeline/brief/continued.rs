@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::{Before, RunId};
 use crate::artifact::{Artifact, Store};
 use crate::pipeline::brief::part::Part;
-use crate::pipeline::brief::repository::{self, Known};
+use crate::pipeline::brief::part_files::{self, Known};
 use crate::pipeline::brief::sections::{artifact_section, context_of, section, shown};
 use crate::pipeline::files::instructions::{Instructions, instructions};
 use crate::pipeline::run::Run;
@@ -137,9 +137,9 @@ pub(crate) fn opening(run: &Run<'_>, part: &Part<'_>, on: &GoesOn) -> anyhow::Re
     let is_told = |one: &Instructions| {
         on.documents.get(&one.path) == Some(&Fingerprint::of(one.text.as_bytes()))
     };
-    let paths = repository::paths_of(run, part)?;
+    let paths = part_files::paths_of(run, part)?;
     let known = Known { files: &is_known, beside: false };
-    Ok(out + &repository::part_files(run, part, &paths, &is_told, &known)?)
+    Ok(out + &part_files::part_files(run, part, &paths, &is_told, &known)?)
 }
 
 /// Records that a part has ended and that another may continue its conversation. `before` are the
@@ -160,7 +160,7 @@ pub(crate) fn note(
     let told = context.iter().chain(part.spec.artifacts);
     known.extend(documents(run, &Store::new(&files), told)?);
     // Which files feedback is about changes while the code is corrected.
-    let paths = if part.corrects_code() { Vec::new() } else { repository::paths_of(run, part)? };
+    let paths = if part.corrects_code() { Vec::new() } else { part_files::paths_of(run, part)? };
     for one in instructions(run, paths.iter().map(String::as_str)) {
         known.insert(one.path, Fingerprint::of(one.text.as_bytes()));
     }

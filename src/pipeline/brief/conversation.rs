@@ -9,7 +9,7 @@ use crate::event::{Event, Sink};
 use crate::model::Model;
 use crate::pipeline::brief::continued::GoesOn;
 use crate::pipeline::brief::part::Part;
-use crate::pipeline::brief::repository::Known;
+use crate::pipeline::brief::part_files::{self, Known};
 use crate::pipeline::brief::sections::{artifacts, artifacts_of_change, context_of, section};
 use crate::pipeline::brief::{
     continued, draft_ids, knowledge, open_feedback, reader, repository, role_tools, task_brief,
@@ -263,7 +263,7 @@ fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Resu
     let judges = is_reader && spec.writes_code();
     // The files say nothing of whether requirements are what the idea asks for.
     let of_prd = is_reader && spec.artifacts.contains(&Artifact::Prd);
-    let paths = repository::paths_of(run, part)?;
+    let paths = part_files::paths_of(run, part)?;
     let repository = match judges || of_prd {
         true => String::new(),
         false => repository::repository_section(run, spec, &paths)?,
@@ -303,7 +303,7 @@ fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Resu
     out += &task_brief::written_before(run, part.task)?;
     let is_shown = |_: &str, text: &str| repository.contains(text.trim_end());
     let known = Known { files: &is_shown, beside: true };
-    out += &repository::part_files(run, part, &paths, &|one| !one.of_folder, &known)?;
+    out += &part_files::part_files(run, part, &paths, &|one| !one.of_folder, &known)?;
     Ok(out)
 }
 

@@ -17,7 +17,6 @@
 //! has written so far*, read from the tip, comes after the documents, because it grows with each
 //! task.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -25,12 +24,13 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::{Artifact, Store, Task};
-use crate::codebase::{self, FileNames, Manifests, Map, Source, Tree};
+use crate::codebase::{self, FileNames, Manifests, Map, Source as _, Tree};
 use crate::git::{self, Git, Oid};
 use crate::languages;
-use crate::pipeline::brief::part::Part;
+use crate::pipeline::brief::part_files::instruction_sections;
 use crate::pipeline::brief::sections::section;
-use crate::pipeline::files::instructions::{Instructions, instructions};
+use crate::pipeline::brief::sources::{AsFound, Files};
+use crate::pipeline::files::instructions::instructions;
 use crate::pipeline::files::project_files;
 use crate::pipeline::prompts::{GUIDANCE, Variables};
 use crate::pipeline::run::Run;
@@ -46,13 +46,6 @@ const NAMED_FILES: usize = 12_000;
 const NAMED: usize = 6_000;
 /// Maximum bytes of the map of symbols.
 const SYMBOLS: usize = 6_000;
-/// Maximum bytes of one file of a task, and of all of them.
-const TASK_FILE: usize = 8_000;
-const TASK_FILES: usize = 24_000;
-/// Maximum bytes of the map of neighbouring files.
-const BESIDE: usize = 2_500;
-/// Maximum number of neighbouring files that are read.
-const BESIDE_FILES: usize = 200;
 /// Maximum bytes of the README's beginning.
 const README: usize = 1_200;
 /// Maximum bytes of the list of files the session has changed.
@@ -98,56 +91,6 @@ pub(crate) fn repository_section(
     Ok(out)
 }
 
-/// Sections of the files that say how to work, those that `is_told` selects. The user is told once
-/// which ones are read.
-fn instruction_sections(
-    run: &Run<'_>,
-    all: &[Instructions],
-    is_told: impl Fn(&Instructions) -> bool,
-) -> String {
-    let mut out = String::new();
-    let told: Vec<&Instructions> = all.iter().filter(|one| is_told(one)).collect();
-    told.iter().for_each(|one| section(&mut out, &one.path, &one.text, one.room));
-    let names: Vec<&str> = told.iter().map(|one| one.path.as_str()).collect();
-    if !names.is_empty() {
-        run.note_once(format!("instructions read: {}", names.join(", ")));
-    }
-    out
-}
-
-/// The files that a part works on: those of its task, those that feedback on the code is about, or
-/// those that the triage of a change without a plan named.
-pub(crate) fn paths_of(run: &Run<'_>, part: &Part<'_>) -> anyhow::Result<Vec<String>> {
-    let files = run.files();
-    let store = Store::new(&files);
-    Ok(match part.task {
-        Some(task) => store.plan()?.files_of(&task.id).map(str::to_owned).collect(),
-        None if part.corrects_code() => files_to_correct(run, &part.feedback())?,
-        None if part.spec.writes_code() => {
-            store.change_request()?.map(|change| change.affected_files).unwrap_or_default()
-        }
-        None => Vec::new(),
-    })
-}
-
-/// How the project wants work on these files done, as far as `is_told` does not know it, and the
-/// files themselves as they are now.
-pub(crate) fn part_files(
-    run: &Run<'_>,
-    part: &Part<'_>,
-    paths: &[String],
-    is_told: &dyn Fn(&Instructions) -> bool,
-    known: &Known<'_>,
-) -> anyhow::Result<String> {
-    let all = instructions(run, paths.iter().map(String::as_str));
-    let out = instruction_sections(run, &all, |one| !is_told(one));
-    Ok(out
-        + &match part.task {
-            Some(task) => task_files(run, task, known)?,
-            None => file_sections(run, paths.iter().map(String::as_str), known.files)?.0,
-        })
-}
-
 fn as_found(run: &Run<'_>) -> anyhow::Result<Description> {
     let start = run.session.history.first().map_or(&run.session.tip, |entry| &entry.commit);
     // An unreadable note, or one of another session of this name, counts as missing.
@@ -161,86 +104,6 @@ fn as_found(run: &Run<'_>) -> anyhow::Result<Description> {
         run.warn(format!("cannot save the map of the code: {error:#}"));
     }
     Ok(found.about)
-}
-
-/// What the model knows about a task's files already.
-pub(crate) struct Known<'a> {
-    /// True for the path and text of a file that it has seen.
-    pub files: &'a dyn Fn(&str, &str) -> bool,
-    /// Whether the neighbouring files are to be described.
-    pub beside: bool,
-}
-
-/// The files a task names, as they are now, and the definitions in neighbouring files: the actor
-/// need not start by reading.
-fn task_files(run: &Run<'_>, task: &Task, known: &Known<'_>) -> anyhow::Result<String> {
-    let files = run.files();
-    let plan = Store::new(&files).plan()?;
-    let mut words = String::new();
-    for part in plan.with_sub_tasks(&task.id) {
-        let _ = write!(words, " {} {}", part.description, part.acceptance_criteria.join(" "));
-    }
-    let mut tracked = git::paths::tracked(run.env.git)?;
-    tracked.retain(|path| !run.env.workspace.private().has(path));
-    let said = FileNames::of(&words);
-    let mut paths: Vec<&str> = plan.files_of(&task.id).collect();
-    paths.extend(tracked.iter().map(String::as_str).filter(|path| said.has(path)));
-    let (mut out, shown) = file_sections(run, paths, known.files)?;
-    if !known.beside {
-        return Ok(out);
-    }
-    let folder = |path: &str| path.rsplit_once('/').map_or(String::new(), |(at, _)| at.to_owned());
-    let folders: BTreeSet<String> = plan.files_of(&task.id).map(folder).collect();
-    let beside = tracked.iter().filter(|path| {
-        !path.starts_with(".cowork/")
-            && !shown.contains(path.as_str())
-            && folders.contains(&folder(path))
-    });
-    let beside: Vec<&String> = beside.take(BESIDE_FILES).collect();
-    let source =
-        Files { git: run.env.git, files: git::files::at(run.env.git, &run.session.tip, &beside)? };
-    let map = Map { source: &source, cache: None, about: &words, shown: &[] };
-    let symbols = codebase::symbols(&map, BESIDE, 0)?.most_used;
-    section(&mut out, "Definitions in neighbouring files (LINE: signature)", &symbols, BESIDE);
-    Ok(out)
-}
-
-/// The files of the session's code, for an actor that corrects it: those that the feedback names
-/// first, then all others that the session changed.
-fn files_to_correct(run: &Run<'_>, feedback: &str) -> anyhow::Result<Vec<String>> {
-    let said = FileNames::of(feedback);
-    let mut own = run.env.workspace.written().paths();
-    own.extend(project_files::code_since_start(run, &run.session.tip)?);
-    let (mut paths, rest): (Vec<_>, Vec<_>) = own.into_iter().partition(|path| said.has(path));
-    let tracked = git::paths::tracked(run.env.git)?;
-    paths.extend(tracked.into_iter().filter(|path| said.has(path)));
-    paths.extend(rest);
-    paths.retain(|path| !path.starts_with(".cowork/") && !run.env.workspace.private().has(path));
-    Ok(paths)
-}
-
-/// The sections of files as they are now, while there is room, and the paths whose text the model
-/// has then seen.
-fn file_sections<'a>(
-    run: &Run<'_>,
-    paths: impl IntoIterator<Item = &'a str>,
-    is_seen: &dyn Fn(&str, &str) -> bool,
-) -> anyhow::Result<(String, BTreeSet<&'a str>)> {
-    let (mut out, mut seen) = (String::new(), BTreeSet::new());
-    for path in paths {
-        let text = run.env.workspace.head(path, TASK_FILE);
-        if is_seen(path, &text) {
-            seen.insert(path);
-        } else if !text.trim().is_empty() && out.len() < TASK_FILES && seen.insert(path) {
-            // A draft that was refused because it contains a key is still in the working tree.
-            let shown = match run.env.workspace.secrets().find(text.as_bytes(), 1)?.is_empty() {
-                true => text.as_str(),
-                false => "(not shown: it holds what looks like a key)",
-            };
-            section(&mut out, &format!("{path} (as it is now)"), shown, TASK_FILE);
-        }
-    }
-    Ok((out, seen))
 }
 
 /// The code the session has written so far: its files and their definitions. Empty before the
@@ -384,70 +247,4 @@ fn add_named_files<'a>(
         Ok(ControlFlow::Continue(()))
     })?;
     Ok(shown)
-}
-
-/// The files of a commit without `.cowork` and without private files.
-struct AsFound<'a> {
-    git: &'a Git,
-    commit: &'a Oid,
-    private: &'a PrivateFiles,
-}
-
-impl Source for AsFound<'_> {
-    fn each_file(
-        &self,
-        visit: &mut dyn FnMut(&str, &str) -> ControlFlow<()>,
-    ) -> anyhow::Result<()> {
-        git::files::each(self.git, self.commit, &mut |path, blob| {
-            if path.starts_with(".cowork/") || self.private.has(path) {
-                return ControlFlow::Continue(());
-            }
-            visit(path, blob.as_str())
-        })
-    }
-
-    fn each_content(
-        &self,
-        contents: &[&str],
-        most: u64,
-        visit: &mut dyn FnMut(usize, Option<Vec<u8>>) -> anyhow::Result<ControlFlow<()>>,
-    ) -> anyhow::Result<()> {
-        each_blob(self.git, contents, most, visit)
-    }
-}
-
-/// A fixed list of files.
-struct Files<'a> {
-    git: &'a Git,
-    /// Paths and blobs.
-    files: Vec<(String, Oid)>,
-}
-
-impl Source for Files<'_> {
-    fn each_file(
-        &self,
-        visit: &mut dyn FnMut(&str, &str) -> ControlFlow<()>,
-    ) -> anyhow::Result<()> {
-        let _ = self.files.iter().try_for_each(|(path, blob)| visit(path, blob.as_str()));
-        Ok(())
-    }
-
-    fn each_content(
-        &self,
-        contents: &[&str],
-        most: u64,
-        visit: &mut dyn FnMut(usize, Option<Vec<u8>>) -> anyhow::Result<ControlFlow<()>>,
-    ) -> anyhow::Result<()> {
-        each_blob(self.git, contents, most, visit)
-    }
-}
-
-fn each_blob(
-    git: &Git,
-    blobs: &[&str],
-    most: u64,
-    visit: &mut dyn FnMut(usize, Option<Vec<u8>>) -> anyhow::Result<ControlFlow<()>>,
-) -> anyhow::Result<()> {
-    let blobs: Vec<Oid> = blobs.iter().map(|blob| blob.parse()).collect::<Result<_, _>>()?;
-    git::files::each_content(git, &blobs, most, visit)
 }

@@ -40,7 +40,7 @@ pub fn body(request: &Request, to: &Origin, refused: Refusals) -> Value {
     }
     body.insert("stream".into(), (!refused.stream).into());
     let mut body = Value::Object(body);
-    if !refused.cache {
+    if !refused.cache && !cache_marks::cost_more(&to.model) {
         cache_marks::mark_messages(&mut body);
     }
     body
