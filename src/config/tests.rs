@@ -694,7 +694,11 @@ agent = "codex"
         )
         .config();
     let of = |name: &str| config.model(name).unwrap().1.clone();
-    assert_eq!(of("same"), ModelConfig { model: "small".to_owned(), ..config.llm.clone() });
+    let set_in = of("same").set_in;
+    let same = ModelConfig { model: "small".to_owned(), set_in, ..config.llm.clone() };
+    assert_eq!(of("same"), same);
+    assert_eq!(same.set_in.command("api_key", "K"), "export COWORK_LLM_API_KEY=K");
+    assert_eq!(same.set_in.command("model", "N"), "git config cowork.models.same.model N");
     let other = of("other");
     assert_eq!(other.base_url, "https://b.example/v1");
     assert_eq!((other.api_key.as_str(), other.rate_limit, other.timeout_s), ("", Some(30), 9));

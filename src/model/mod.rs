@@ -6,6 +6,7 @@
 
 pub mod agents;
 mod answer;
+pub mod arguments;
 pub mod budget;
 mod cause;
 pub mod choose;

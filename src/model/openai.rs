@@ -31,7 +31,7 @@ use super::timeouts::{Timeouts, heard, within};
 use super::transport::{self, Pulse, Transport};
 use super::{
     BoxFuture, Message, Model, ModelError, OnText, Origin, Position, Reply, Request, Turn,
-    discover, prose, written_tools,
+    arguments, discover, prose, written_tools,
 };
 use crate::activity::Watch;
 use crate::config::ModelConfig;
@@ -325,7 +325,10 @@ impl OpenAi {
 
     fn reply(&self, request: &Request, mut assembly: Assembly, usage: Usage, n: u32) -> Reply {
         let turn = request.position.turn;
-        let tool_calls = assembly.take_calls(turn);
+        let mut tool_calls = assembly.take_calls(turn);
+        for call in &mut tool_calls {
+            call.name = arguments::tool_name(&call.name, &request.tools).to_owned();
+        }
         let opaque = assembly.take_opaque(self.origin());
         let mut reply = Reply {
             model: self.answered(&assembly),

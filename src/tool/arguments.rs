@@ -1,94 +1,11 @@
 //! Converts what a model wrote into arguments that fit a tool's schema: lenient if the meaning is
 //! clear, otherwise with an error that names the wrong field.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use crate::artifact::Criterion;
 use crate::artifact::sections::item_of;
-
-/// The arguments as an object. An empty text counts as `{}`. A code fence, text after the object,
-/// raw line breaks in strings and an object wrapped in a string are accepted.
-///
-/// # Errors
-///
-/// A description of the problem and its place, for the model.
-pub fn parse(text: &str) -> Result<Map<String, Value>, String> {
-    let text = unfence(text.trim());
-    if text.is_empty() {
-        return Ok(Map::new());
-    }
-    let value = first_value(text).or_else(|error| {
-        first_value(&escape_controls(text)).map_err(|_| {
-            if error.is_eof() {
-                return "the arguments end in the middle of the JSON; send the whole JSON, or \
-                        make smaller calls"
-                    .to_owned();
-            }
-            let place = text.lines().nth(error.line().saturating_sub(1)).unwrap_or(text);
-            let start = error.column().saturating_sub(30);
-            let near: String = place.chars().skip(start).take(40).collect();
-            format!("the arguments are not valid JSON: {error} (near: {near})")
-        })
-    })?;
-    match value {
-        Value::Object(map) => Ok(map),
-        Value::Null => Ok(Map::new()),
-        Value::String(inner) if inner.trim_start().starts_with('{') => parse(&inner),
-        Value::Array(mut items) if items.len() == 1 && items[0].is_object() => {
-            match items.remove(0) {
-                Value::Object(map) => Ok(map),
-                _ => Ok(Map::new()),
-            }
-        }
-        other => Err(format!("the arguments must be a JSON object, not {}", kind_of(&other))),
-    }
-}
-
-/// The JSON value at the start of a text. Text after an object is allowed, but not a second object:
-/// it would be a call that is silently lost.
-fn first_value(text: &str) -> Result<Value, serde_json::Error> {
-    match serde_json::from_str(text) {
-        Ok(value) => Ok(value),
-        Err(error) => {
-            let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
-            match values.next() {
-                Some(Ok(value @ Value::Object(_)))
-                    if !text[values.byte_offset()..].trim_start().starts_with('{') =>
-                {
-                    Ok(value)
-                }
-                _ => Err(error),
-            }
-        }
-    }
-}
-
-/// Removes the start of a code fence; its end counts as text after the object.
-fn unfence(text: &str) -> &str {
-    let inside = text
-        .strip_prefix("```")
-        .map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).trim_start());
-    inside.unwrap_or(text)
-}
-
-/// Escapes raw control characters inside strings, a frequent mistake with long content.
-fn escape_controls(text: &str) -> String {
-    let (mut out, mut quoted, mut escaped) = (String::with_capacity(text.len()), false, false);
-    for c in text.chars() {
-        match c {
-            '"' if !escaped => quoted = !quoted,
-            '\n' if quoted => out.push_str("\\n"),
-            '\r' if quoted => out.push_str("\\r"),
-            '\t' if quoted => out.push_str("\\t"),
-            _ => {}
-        }
-        if !(quoted && matches!(c, '\n' | '\r' | '\t')) {
-            out.push(c);
-        }
-        escaped = quoted && c == '\\' && !escaped;
-    }
-    out
-}
+use crate::model::arguments::{kind_of, parse, read};
 
 /// Fits arguments to a tool's schema. The second value lists what was changed or left out, as notes
 /// for the model.
@@ -216,8 +133,10 @@ fn fit_value(
             }
             _ => Some(Value::Number(number)),
         },
-        ("integer", Value::String(text)) => text.trim().parse::<i64>().ok().map(Value::from),
-        ("number", Value::String(text)) => text.trim().parse::<f64>().ok().map(Value::from),
+        ("integer" | "number", Value::String(text)) => match text.trim().parse::<Number>() {
+            Ok(number) => return fit_value(schema, Value::Number(number), at, notes),
+            Err(_) => None,
+        },
         ("boolean", Value::Bool(flag)) => Some(Value::Bool(flag)),
         ("boolean", Value::String(text)) => match text.trim().to_lowercase().as_str() {
             "true" | "yes" | "1" => Some(Value::Bool(true)),
@@ -230,7 +149,7 @@ fn fit_value(
             return fit_items(schema, vec![Value::Object(map)], at, notes);
         }
         ("array", Value::String(text)) if schema["items"]["type"] == "object" => {
-            return match first_value(&text).or_else(|_| first_value(&escape_controls(&text))) {
+            return match read(&text) {
                 Ok(Value::Array(items)) => fit_items(schema, items, at, notes),
                 Ok(item @ Value::Object(_)) => fit_items(schema, vec![item], at, notes),
                 Ok(_) | Err(_) => Err(format!("{at} must be a list of objects")),
@@ -252,9 +171,11 @@ fn fit_value(
             return fit_nested(schema, map, at, notes);
         }
         ("", other) => Some(other),
-        (_, other) => return Err(mismatch(wanted, &other, at)),
+        (_, other) => {
+            return Err(format!("{at} must be {}, not {}", article(schema), kind_of(&other)));
+        }
     };
-    fitted.ok_or_else(|| format!("{at} must be {}", article(wanted)))
+    fitted.ok_or_else(|| format!("{at} must be {}", article(schema)))
 }
 
 fn fit_nested(
@@ -311,27 +232,14 @@ fn all_text(items: &[Value]) -> bool {
     items.iter().all(Value::is_string)
 }
 
-fn mismatch(wanted: &str, value: &Value, at: &str) -> String {
-    format!("{at} must be {}, not {}", article(wanted), kind_of(value))
-}
-
-fn article(kind: &str) -> String {
-    match kind {
+/// The type that a schema wants.
+fn article(schema: &Value) -> String {
+    match schema["type"].as_str().unwrap_or_default() {
+        "array" if schema["items"]["type"] == "object" => "a list of objects".to_owned(),
         "array" => "a list of strings".to_owned(),
         "integer" => "a whole number".to_owned(),
         "object" => "an object".to_owned(),
         other => format!("a {other}"),
-    }
-}
-
-fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
     }
 }
 
@@ -357,35 +265,6 @@ mod tests {
         }
         assert!(fit(json!("x")).unwrap_err().contains("must be a list of objects"));
         assert!(fit(json!([{"b": "x"}])).unwrap_err().contains("missing: edits[0]"));
-    }
-
-    #[test]
-    fn arguments_in_unusual_forms_are_parsed() {
-        let wanted = map(json!({"a": "x"}));
-        for text in [
-            r#"{"a":"x"}"#,
-            "```json\n{\"a\":\"x\"}\n```",
-            "```{\"a\":\"x\"}```",
-            r#"{"a":"x"} and that is all"#,
-            r#"{"a":"x"}}"#,
-            r#""{\"a\":\"x\"}""#,
-            r#"[{"a":"x"}]"#,
-        ] {
-            assert_eq!(parse(text), Ok(wanted.clone()), "{text}");
-        }
-        for text in ["", "  ", "null", "{}"] {
-            assert_eq!(parse(text), Ok(Map::new()), "{text}");
-        }
-        assert_eq!(parse("{\"a\":\"x\ny\\\"\tz\"}"), Ok(map(json!({"a": "x\ny\"\tz"}))));
-    }
-
-    #[test]
-    fn broken_json_says_where() {
-        let error = parse(r#"{"title": "a", "description": oops}"#).unwrap_err();
-        assert!(error.contains("column 31") && error.contains("oops"), "{error}");
-        assert!(parse(r#"{"a": "x"} {"a": "y"}"#).unwrap_err().contains("trailing"));
-        assert!(parse("[1,2]").unwrap_err().contains("must be a JSON object"));
-        assert!(parse(r#"{"a": "x"#).unwrap_err().contains("end in the middle"));
     }
 
     fn schema() -> Value {

@@ -27,7 +27,7 @@ mod registry;
 #[cfg(test)]
 mod testing;
 
-pub use arguments::{fit, parse};
+pub use arguments::fit;
 pub use checks::repeats_own_checks;
 pub use command_tool::CommandTool;
 pub use documents::saving_call;

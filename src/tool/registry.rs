@@ -12,6 +12,7 @@ use super::{
 };
 use crate::excerpt;
 use crate::headings;
+use crate::model::arguments::parse;
 use crate::model::{ToolCall, ToolSpec};
 use crate::nearest::nearest;
 use crate::secret::WITHHELD;
@@ -154,7 +155,7 @@ pub async fn call(context: &mut Context<'_>, allowed: &[&str], call: &ToolCall) 
     if let Err(error) = only_in_its_stage(context, tool) {
         return Answer::refused(error.to_string());
     }
-    let fitted = arguments::parse(&call.arguments)
+    let fitted = parse(&call.arguments)
         .and_then(|given| arguments::fit(&parameters(tool, users.is_some()), given));
     let fitted = fitted.map(|(mut arguments, notes)| {
         headings::in_all(&mut arguments, &headings::taken_off);

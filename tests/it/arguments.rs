@@ -158,3 +158,42 @@ fn a_critic_that_asks_for_another_plan_of_this_stage_has_given_its_verdict() {
     assert!(!sandbox.artifact("feedback_history.json").contains("no verdict"));
     sandbox.assert_sound();
 }
+
+/// As gpt-oss (a channel behind the name), Kimi (a number) and small models behind vLLM and Ollama
+/// write calls.
+#[test]
+fn calls_of_open_models_are_read() {
+    let sandbox = Sandbox::new();
+    let calls = Reply::empty()
+        .and_raw("write_file<|channel|>commentary", r#"{"path": "a.txt", "content": "1\n"}"#)
+        .and_raw("functions.write_file:1", r#"{}{"path": "b.txt", "content": "2\n"}"#)
+        .and_raw("write_file_2", "{\"path\": \"c.txt\", \"content\": \"3,]\\n\",\n}")
+        .and_raw("read_file<|message|>", r#"{"path": "README.md", "limit": "2.0",}"#)
+        .and_raw("edit_file", r#"{"path": "a.txt", "edits": [{"old_text": 1, "new_text": 4,},],}"#)
+        .and_raw("edit_file", r#"{"path": "a.txt", "edits": 7}"#)
+        .and_raw("read_file", r#"{"path": "a.txt", "limit": "some"}"#)
+        .and_raw("write_file", r#"{"path": "d.txt"}{"path": "e.txt", "content": "x"}"#);
+    let first = at("coding", "actor").task("TASK-001");
+    sandbox.server.sequence(first, vec![calls, task_work("TASK-001"), Reply::text("Done.")]);
+    sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    for (path, text) in [("a.txt", "4\n"), ("b.txt", "2\n"), ("c.txt", "3,]\n")] {
+        assert_eq!(sandbox.read(path), text, "{path}");
+    }
+    let requests = sandbox.server.requests_of("coding", "actor");
+    let second = requests.iter().find(|r| r.task.as_deref() == Some("TASK-001") && r.turn == 2);
+    let second = second.unwrap();
+    let told = second.tool_results();
+    assert!(told[3].starts_with("README.md, lines 1-1 of 1"), "{}", told[3]);
+    assert!(told[5].contains("edits must be a list of objects, not a number"), "{}", told[5]);
+    assert!(told[6].contains("limit must be a whole number"), "{}", told[6]);
+    assert!(told[7].contains("not valid JSON"), "two calls in one are none: {}", told[7]);
+    // What is sent back is what the server takes.
+    let sent = second.messages().iter().find(|m| m["tool_calls"].is_array()).unwrap();
+    for call in &sent["tool_calls"].as_array().unwrap()[..5] {
+        let name = call["function"]["name"].as_str().unwrap();
+        assert!(["write_file", "read_file", "edit_file"].contains(&name), "{name}");
+        let arguments = call["function"]["arguments"].as_str().unwrap();
+        let arguments: Value = serde_json::from_str(arguments).unwrap();
+        assert!(arguments["path"].is_string(), "{arguments}");
+    }
+}

@@ -152,10 +152,10 @@ const NO_ANSWER: &str = "(no answer)";
 /// Returns arguments that a server can parse: some servers that receive their model's broken JSON
 /// return 500 for this and every later turn.
 fn sendable(arguments: &str) -> String {
-    match serde_json::from_str::<Value>(arguments) {
-        Ok(Value::Object(_)) => arguments.to_owned(),
-        _ if arguments.trim().is_empty() => "{}".to_owned(),
-        _ => json!({"invalid_json": arguments}).to_string(),
+    match (serde_json::from_str(arguments), super::arguments::parse(arguments)) {
+        (Ok(Value::Object(_)), _) => arguments.to_owned(),
+        (_, Ok(read)) => Value::Object(read).to_string(),
+        (_, Err(_)) => json!({"invalid_json": arguments}).to_string(),
     }
 }
 

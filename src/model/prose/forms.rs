@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::json::{self, written_calls};
 use super::markup::{self, GLM, INVOKE, INVOKE_DSML, QWEN};
+use crate::model::arguments::tool_name;
 use crate::model::{ToolCall, ToolSpec};
 
 /// Calls at the start of a text, and their length in bytes.
@@ -166,7 +167,7 @@ fn closed(after: &str, closer: &str) -> Option<usize> {
 }
 
 fn call(name: &str, arguments: String, tools: &[ToolSpec]) -> Option<ToolCall> {
-    let name = name.trim();
+    let name = tool_name(name.trim(), tools);
     tools.iter().find(|tool| tool.name == name)?;
     Some(ToolCall { id: String::new(), name: name.to_owned(), arguments })
 }
@@ -226,9 +227,6 @@ fn mistral(inside: &str, closer: &str, tools: &[ToolSpec]) -> Found {
 /// `functions.NAME:0`, and arguments.
 fn kimi(inside: &str, closer: &str, tools: &[ToolSpec]) -> Found {
     let (name, rest) = inside.split_once("<|tool_call_argument_begin|>")?;
-    let name = name.trim();
-    let name = name.strip_prefix("functions.").unwrap_or(name);
-    let name = name.split(':').next().unwrap_or_default();
     let (arguments, rest) = rest.split_once(closer)?;
     let call = call(name, arguments.trim().to_owned(), tools)?;
     Some((vec![call], inside.len() - rest.len()))

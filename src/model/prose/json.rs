@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::model::arguments::tool_name;
 use crate::model::{ToolCall, ToolSpec};
 
 /// The calls at the start of `text` and where they end: one or several JSON values that consist
@@ -51,7 +52,8 @@ fn call_of(fields: &Map<String, Value>, tools: &[ToolSpec]) -> Option<ToolCall> 
     if !fields.keys().all(known) {
         return None;
     }
-    let name = name_keys.iter().find_map(|key| fields.get(*key)).and_then(Value::as_str)?.trim();
+    let name = name_keys.iter().find_map(|key| fields.get(*key)).and_then(Value::as_str)?;
+    let name = tool_name(name.trim(), tools);
     tools.iter().find(|tool| tool.name == name)?;
     let arguments = match argument_keys.iter().find_map(|key| fields.get(*key)) {
         None | Some(Value::Null) => "{}".to_owned(),
