@@ -3,7 +3,6 @@
 
 use serde_json::{Value, json};
 
-use super::failure::model_failure;
 use super::withhold;
 use crate::clean::one_line;
 use crate::excerpt;
@@ -80,7 +79,7 @@ impl FirstRequest {
                 Ok(FirstAnswer::read(&reply))
             }
             Err(ModelError::Replay { .. }) => Ok(FirstAnswer::default()),
-            Err(error) => Err(model_failure(model, &error, THEN)),
+            Err(error) => Err(error.explained(model.config()).hint(THEN).into()),
         }
     }
 }

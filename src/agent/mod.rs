@@ -9,7 +9,6 @@
 
 mod brief;
 mod ending;
-mod failure;
 mod first_request;
 mod no_progress;
 mod notes;

@@ -63,7 +63,7 @@ impl Watch {
 
     /// True for a tool that does more than read.
     pub(super) fn changes_something(&self, name: &str) -> bool {
-        self.own.contains(tool::plain_name(name)) || tool::changes_something(name)
+        self.own.contains(name) || tool::changes_something(name)
     }
 
     /// The reason why a person should look, if any. Call it after all calls of a turn are answered.
@@ -88,7 +88,7 @@ impl Watch {
             self.barren = if self.fruitful || self.turn == 0 { 0 } else { self.barren + 1 };
             (self.turn, self.fruitful) = (turn, false);
         }
-        let key = format!("{} {}", tool::plain_name(&call.name), canonical(&call.arguments));
+        let key = format!("{} {}", call.name, canonical(&call.arguments));
         let answer = answer.lines().next().unwrap_or_default();
         match how {
             How::Done => self.succeeded(turn, call, key),

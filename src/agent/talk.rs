@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use super::brief::Brief;
 use super::ending::{self, AfterWords, Ending, Standing};
-use super::failure::model_failure;
 use super::no_progress::Watch;
 use super::transcript::{How, Transcript};
 use super::window;
@@ -189,7 +188,7 @@ impl Talk {
     /// Records the result of a call of the newest turn. Returns a note to append to its answer, if
     /// any.
     fn note(&mut self, brief: &Brief, call: &ToolCall, how: How, answer: &str) -> Option<String> {
-        let name = tool::plain_name(&call.name);
+        let name = call.name.as_str();
         match how {
             How::Done => {
                 if brief.closing.contains(&name) {
@@ -362,7 +361,7 @@ impl Talk {
                 Err(ModelError::TooLong { .. }) if may_restart => return Ok(None),
                 Err(error) => {
                     self.refused = error.is_about_the_conversation();
-                    return Err(model_failure(model, &error, THEN));
+                    return Err(error.explained(model.config()).hint(THEN).into());
                 }
             }
         }

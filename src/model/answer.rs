@@ -84,7 +84,9 @@ fn odd_json(body: &str) -> Result<Value, Failure> {
 /// The failure for a stream that ended too soon.
 pub fn cut(pulse: &Pulse, error: Option<&OpenAIError>) -> Failure {
     let why = pulse.broken().or_else(|| match error {
-        Some(OpenAIError::JSONDeserialize(..)) => Some("an event is not JSON".to_owned()),
+        Some(OpenAIError::JSONDeserialize(_, event)) => {
+            Some(format!("an event is not JSON: {event}"))
+        }
         Some(error) => Some(error.to_string()),
         None => None,
     });

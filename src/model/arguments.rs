@@ -4,15 +4,15 @@ use serde_json::{Map, Value};
 
 use super::ToolSpec;
 
-/// The offered tool that a model means: by its name, perhaps in the namespace of its training data,
-/// with a channel or the number of the call behind it; else the name as it is.
+/// The tool that a model means: without the namespace of its training data and the channel behind
+/// the name, and without the number of the call if that makes it an offered one.
 pub fn tool_name<'a>(name: &'a str, tools: &[ToolSpec]) -> &'a str {
     let is_offered = |name: &str| tools.iter().any(|tool| tool.name == name);
     let short = name.split("<|").next().unwrap_or(name).trim();
     let short = short.strip_prefix("functions.").unwrap_or(short);
     let bare = short.trim_end_matches(|c: char| c.is_ascii_digit());
     let bare = bare.strip_suffix([':', '.', '_', '-', '#', ' ']).unwrap_or(short);
-    [name, short, bare].into_iter().find(|name| is_offered(name)).unwrap_or(name)
+    if is_offered(bare) && !is_offered(short) { bare } else { short }
 }
 
 /// The arguments as an object. An empty text counts as `{}`. A code fence, text after the object,
@@ -95,7 +95,7 @@ fn repaired(text: &str) -> String {
         }
         let is_raw = quoted && matches!(c, '\n' | '\r' | '\t');
         let is_last = || text[at + 1..].trim_start().starts_with(['}', ']']);
-        if !is_raw && !(c == ',' && !quoted && is_last()) {
+        if !(is_raw || c == ',' && !quoted && is_last()) {
             out.push(c);
         }
         escaped = quoted && c == '\\' && !escaped;
@@ -143,9 +143,10 @@ mod tests {
         ] {
             assert_eq!(tool_name(name, &tools), "read_file", "{name}");
         }
-        for name in ["deploy_2", "write_file:0", "read_files", "deploy_", "<|channel|>"] {
+        for name in ["deploy_2", "write_file:0", "read_files", "deploy_"] {
             assert_eq!(tool_name(name, &tools), name);
         }
+        assert_eq!(tool_name("functions.exit_loop<|channel|>", &tools), "exit_loop");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::discover::RIGHT_URL;
 use super::failure::FailedAt;
 use super::said::Said;
 use crate::config::ModelConfig;
+use crate::error::Error;
 
 /// Why there is no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +63,11 @@ use Step::{Say, Set};
 const STEPS: [(Cause, &[Step]); 18] = [
     (
         Cause::Away,
-        &[Set("check that the server runs and that its address is right", "base_url", "URL")],
+        &[Set(
+            "check that the server runs and that its address ({url}) is right",
+            "base_url",
+            "URL",
+        )],
     ),
     (
         Cause::Silent,
@@ -84,7 +89,11 @@ const STEPS: [(Cause, &[Step]); 18] = [
                runs",
         )],
     ),
-    (Cause::Failed, &[Say("the server failed at this request: check its log for the cause")]),
+    (
+        Cause::Failed,
+        &[Say("the server failed at this request: check its log for the cause; whether it fails \
+               only at streams: git cowork doctor")],
+    ),
     (
         Cause::Cut,
         &[Say("check the server's log; if it breaks off each time, try without streams: \
@@ -154,6 +163,14 @@ impl ModelError {
         }
     }
 
+    /// The error for a person: what happened, and what the user of a model with this configuration
+    /// can do about it.
+    pub fn explained(&self, model: Option<&ModelConfig>) -> Error {
+        let unknown = ModelConfig::default();
+        let remedies = self.remedies(model.unwrap_or(&unknown)).into_iter();
+        remedies.fold(Error::model(self.to_string()), Error::hint)
+    }
+
     /// What the user of a model with this configuration can do about the error.
     pub fn remedies(&self, model: &ModelConfig) -> Vec<String> {
         if let Self::Budget { hint, .. } | Self::Agent { hint, .. } = self {
@@ -169,6 +186,7 @@ impl ModelError {
                     _ => None,
                 };
                 let value = chosen.unwrap_or_else(|| (*value).to_owned());
+                let words = words.replace("{url}", &model.base_url);
                 format!("{words}: {}", model.set_in.command(key, &value))
             }
         };

@@ -32,7 +32,7 @@ pub use checks::repeats_own_checks;
 pub use command_tool::CommandTool;
 pub use documents::saving_call;
 pub use numbers::Numbers;
-pub use registry::{all, call, changes_something, find, plain_name, repeats_another, specs};
+pub use registry::{all, call, changes_something, find, repeats_another, specs};
 
 use crate::artifact::{Feedback, Ledger, Plan, Store};
 use crate::config::Limits;

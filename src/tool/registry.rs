@@ -47,14 +47,9 @@ pub fn find(name: &str) -> Option<&'static dyn Tool> {
     all().into_iter().find(|tool| tool.name() == name)
 }
 
-/// A tool name without the namespace that some models add from their training data.
-pub fn plain_name(name: &str) -> &str {
-    name.trim().trim_start_matches("functions.")
-}
-
 /// True for a tool that does more than read.
 pub fn changes_something(name: &str) -> bool {
-    find(plain_name(name)).is_some_and(|tool| tool.access() == Access::Write)
+    find(name).is_some_and(|tool| tool.access() == Access::Write)
 }
 
 /// The definitions of these tools for a model, in this order; unknown names are left out.
@@ -125,7 +120,7 @@ fn only_in_its_stage(context: &Context<'_>, tool: &dyn Tool) -> anyhow::Result<(
 
 /// Calls a tool for a model that was offered `allowed`. Never fails: an error becomes an answer.
 pub async fn call(context: &mut Context<'_>, allowed: &[&str], call: &ToolCall) -> Answer {
-    let name = plain_name(&call.name);
+    let name = call.name.as_str();
     let own = context.command_tools;
     let users = own.iter().find(|tool| tool.name() == name);
     let Some(tool) = users.map(|tool| tool as &dyn Tool).or_else(|| find(name)) else {

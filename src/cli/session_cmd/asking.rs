@@ -121,12 +121,7 @@ fn proxy(context: &Context, base_url: &str) -> Option<String> {
 /// The error for a server that cannot be used, with hints.
 pub(crate) fn unreachable(model: &ModelConfig) -> impl Fn(ModelError) -> anyhow::Error + '_ {
     |error| {
-        let message = format!("{error} ({})", model.base_url);
-        let hints = error.remedies(model).into_iter();
-        let failure = hints.fold(Error::model(message), Error::hint);
-        match error {
-            ModelError::Agent { message, hint } => Error::model(message).hint(hint).into(),
-            _ => failure.hint("or try git-cowork without a model: git cowork demo").into(),
-        }
+        let without = "or try git-cowork without a model: git cowork demo";
+        error.explained(Some(model)).hint(without).into()
     }
 }

@@ -128,7 +128,10 @@ impl Reader {
             Self::Chat | Self::Messages(_) => None,
             Self::Responses(_) => responses::error(value),
         }
-        .or_else(|| value.get("error").filter(|error| !error.is_null()).map(|_| value))
+        .or_else(|| {
+            let named = value.get("error").is_some_and(|error| !error.is_null());
+            (named || value["object"] == "error").then_some(value)
+        })
     }
 
     /// True if a JSON document is a whole answer.
