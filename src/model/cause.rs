@@ -3,9 +3,10 @@
 
 use super::ModelError;
 use super::discover::RIGHT_URL;
+use super::endpoint::Endpoint;
 use super::failure::FailedAt;
 use super::said::Said;
-use crate::config::ModelConfig;
+use crate::config::{Api, ModelConfig};
 use crate::error::Error;
 
 /// Why there is no answer.
@@ -37,6 +38,8 @@ pub enum Cause {
     Address,
     /// A header is missing.
     Header,
+    /// The proxy wants a login.
+    Proxy,
     /// The server does not accept the request.
     Request,
     /// The conversation is too long.
@@ -60,7 +63,7 @@ enum Step {
 use Step::{Say, Set};
 
 /// What can be done about each cause; the most likely first.
-const STEPS: [(Cause, &[Step]); 18] = [
+const STEPS: [(Cause, &[Step]); 19] = [
     (
         Cause::Away,
         &[Set(
@@ -114,6 +117,7 @@ const STEPS: [(Cause, &[Step]); 18] = [
     ),
     (Cause::Address, &[Set("check the server's address", "base_url", "URL")]),
     (Cause::Header, &[Set("send the header that it asks for ([llm] headers)", "headers", "")]),
+    (Cause::Proxy, &[Say("set the proxy's login: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT")]),
     (
         Cause::Request,
         &[Say("use another model, or keep this one: the next run starts the conversation from \
@@ -176,24 +180,33 @@ impl ModelError {
         if let Self::Budget { hint, .. } | Self::Agent { hint, .. } = self {
             return vec![hint.clone()];
         }
-        let (cause, text) = (self.cause(), self.to_string());
+        let (cause, text, url) = (self.cause(), self.to_string(), &model.base_url);
+        let value = |key: &str| match key {
+            "base_url" if cause == Cause::Address => match text.split_once(RIGHT_URL) {
+                Some((_, right)) => Some(right.to_owned()),
+                None => (!Endpoint::open(url).has_version()).then(|| format!("{url}/v1")),
+            },
+            "headers" => Some(header(&text)),
+            _ => None,
+        };
         let step = |step: &Step| match step {
             Say(words) => (*words).to_owned(),
-            Set(words, key, value) => {
-                let chosen = match cause {
-                    Cause::Address => text.split_once(RIGHT_URL).map(|(_, right)| right.to_owned()),
-                    Cause::Header => Some(header(&text)),
-                    _ => None,
-                };
-                let value = chosen.unwrap_or_else(|| (*value).to_owned());
-                let words = words.replace("{url}", &model.base_url);
+            Set(words, key, usual) => {
+                let value = value(key).unwrap_or_else(|| (*usual).to_owned());
+                let words = words.replace("{url}", url);
                 format!("{words}: {}", model.set_in.command(key, &value))
             }
         };
         let steps = STEPS.iter().find(|(of, _)| *of == cause).map_or(&[][..], |(_, steps)| steps);
-        let ollama = cause == Cause::Away && model.base_url.contains(":11434");
-        let start = ollama.then(|| "ollama serve".to_owned());
-        start.into_iter().chain(steps.iter().map(step)).collect()
+        let first = match cause {
+            Cause::Away if url.contains(":11434") => Some("ollama serve".to_owned()),
+            Cause::Key if model.secrets().is_empty() => Some("no key was sent".to_owned()),
+            Cause::Address | Cause::Request if model.api != Api::Auto => {
+                Some(step(&Set("let git-cowork choose the API", "api", "auto")))
+            }
+            _ => None,
+        };
+        first.into_iter().chain(steps.iter().map(step)).collect()
     }
 }
 
@@ -206,6 +219,7 @@ fn refused(status: Option<u16>, message: &str) -> Cause {
         _ if said.is_quota() => Cause::Credit,
         Some(400 | 401 | 403 | 422) if said.wants_header() => Cause::Header,
         Some(401 | 403) => Cause::Key,
+        Some(407) => Cause::Proxy,
         Some(400) if said.wants_key() => Cause::Key,
         _ if said.names_model() => Cause::Model,
         Some(404 | 405) if lower.contains("model") => Cause::Model,
@@ -250,7 +264,7 @@ mod tests {
             (refused(401, "HTTP 401: no"), Cause::Key, "COWORK_LLM_API_KEY=KEY"),
             (refused(404, "HTTP 404: no such model"), Cause::Model, "model NAME"),
             (refused(400, "Invalid model name passed in model=zzz"), Cause::Model, "cowork models"),
-            (refused(404, "HTTP 404: Not Found"), Cause::Address, "baseurl URL"),
+            (refused(404, "HTTP 404: Not Found"), Cause::Address, "baseurl http://h/v1"),
             (refused(404, "the base URL should be http://h/v1"), Cause::Address, "http://h/v1"),
             (refused(400, "x-team header is required"), Cause::Header, "'{\"x-team\": \"VALUE\"}'"),
             (refused(400, "HTTP 400: no"), Cause::Request, "another model"),

@@ -73,7 +73,7 @@ pub struct OpenAi {
     http: reqwest::Client,
     pub(super) endpoint: Arc<Endpoint>,
     /// Keys to remove from a server's messages.
-    pub(super) keys: Vec<String>,
+    keys: Vec<String>,
     pub(super) retry: RetryPolicy,
     timeouts: Timeouts,
     notice: Option<Notice>,

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::ModelError;
 use super::dialect::Refusals;
-use super::discover::RIGHT_URL;
 use super::failure::{FailedAt, Failure};
 use super::openai::OpenAi;
 use super::retry;
@@ -59,11 +58,10 @@ impl OpenAi {
                     return Ok(());
                 }
                 let status = Some(status);
-                ModelError::Refused { status, message: self.explained(message, status, tries) }
+                ModelError::Refused { status, message }
             }
             Failure::Refused { status, message } => {
-                let message = self.explained(self.clean(&message), status, tries);
-                ModelError::Refused { status, message }
+                ModelError::Refused { status, message: self.clean(&message) }
             }
             Failure::Declined { message } => ModelError::Declined { message: self.clean(&message) },
             Failure::TooLong { message } => ModelError::TooLong { message: self.clean(&message) },
@@ -136,25 +134,5 @@ impl OpenAi {
             "the answer is not complete after {seconds:.0} s (answer_s): trying once more"
         ));
         Ok(())
-    }
-
-    /// Adds to a refusal's message what in the configuration may have caused the refusal.
-    fn explained(&self, mut message: String, status: Option<u16>, tries: &Tries) -> String {
-        let about_model = message.to_lowercase().contains("model");
-        let is_named = message.contains(RIGHT_URL);
-        message.push_str(match status {
-            _ if tries.elsewhere => {
-                " (to choose the API automatically: git config cowork.llm.api auto)"
-            }
-            Some(401 | 403) if self.keys.is_empty() => " (no key was sent)",
-            Some(404 | 405) if !about_model && !is_named && !self.endpoint.has_version() => {
-                " (the base URL has no /v1 at its end)"
-            }
-            Some(407) => {
-                " (that is the proxy; set its login: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT)"
-            }
-            _ => "",
-        });
-        message
     }
 }

@@ -96,7 +96,8 @@ impl Case {
         let result = model.turn(&request(), &|_| {}).await;
         let mut told = told.borrow().join("\n");
         if let Err(error) = &result {
-            told.push_str(&format!("\n{error}"));
+            let remedies = error.remedies(&config).join("\n");
+            told.push_str(&format!("\n{error}\n{remedies}"));
         }
         Asked { result, told, got: server.got() }
     }

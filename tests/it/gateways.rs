@@ -173,6 +173,8 @@ fn an_unknown_template_or_provider_is_an_error_with_what_is_known() {
     sandbox.git(&["config", "cowork.project.template", "klingon"]);
     let outcome = sandbox.auto(&IDEA).exits(4).says("klingon");
     outcome.says("rust, ").says("guidance-klingon.md");
+    let found = sandbox.cowork(&["doctor"]).exits(4);
+    assert!(found.stdout.contains("klingon"), "{}", found.stdout);
     assert_eq!(sandbox.server.requests().len(), 0);
     let own = sandbox.root().join("home/.config/cowork/prompts");
     std::fs::create_dir_all(&own).unwrap();

@@ -4,6 +4,7 @@ use super::finding::Finding;
 use crate::cli::context::Context;
 use crate::config::{self, PROJECT_FILE, Restricted};
 use crate::git::Git;
+use crate::pipeline::prompts::Prompts;
 
 /// Maximum number of ignored keys that are named.
 const NAMED: usize = 6;
@@ -27,6 +28,10 @@ pub(super) fn look(context: &Context, git: Option<&Git>) -> Vec<Finding> {
             .fix("move it to your user configuration file, or replace ${…} with the value")
     });
     let mut findings: Vec<Finding> = wrong.chain(literal).collect();
+    let prompts = Prompts { folder: context.prompt_folder() };
+    if let Err(error) = prompts.check_template(&loaded.config.project.template) {
+        findings.push(Finding::of_error("configuration", &error));
+    }
     if !loaded.restricted.is_empty() {
         findings.push(ignored(&loaded.restricted));
     }
