@@ -92,16 +92,8 @@ const STEPS: [(Cause, &[Step]); 19] = [
                runs",
         )],
     ),
-    (
-        Cause::Failed,
-        &[Say("the server failed at this request: check its log for the cause; whether it fails \
-               only at streams: git cowork doctor")],
-    ),
-    (
-        Cause::Cut,
-        &[Say("check the server's log; if it breaks off each time, try without streams: \
-               git cowork --no-stream doctor")],
-    ),
+    (Cause::Failed, &[Say("the server failed at this request: check its log for the cause")]),
+    (Cause::Cut, &[Say("the server or the connection broke off: check the server's log")]),
     (Cause::Endless, &[Set("allow more time (in seconds; 0: no limit)", "answer_s", "3600")]),
     (
         Cause::Credit,
@@ -139,8 +131,7 @@ const STEPS: [(Cause, &[Step]); 19] = [
 impl Cause {
     /// True if the server may answer where it does not stream.
     pub fn may_be_of_streams(self) -> bool {
-        use Cause::{Cut, Failed, Gateway, Other, Request, Silent};
-        matches!(self, Silent | Gateway | Failed | Cut | Request | Other)
+        matches!(self, Self::Silent | Self::Gateway | Self::Failed | Self::Cut)
     }
 }
 
@@ -171,8 +162,11 @@ impl ModelError {
     /// can do about it.
     pub fn explained(&self, model: Option<&ModelConfig>) -> Error {
         let unknown = ModelConfig::default();
-        let remedies = self.remedies(model.unwrap_or(&unknown)).into_iter();
-        remedies.fold(Error::model(self.to_string()), Error::hint)
+        let mut remedies = self.remedies(model.unwrap_or(&unknown));
+        if self.cause().may_be_of_streams() {
+            remedies.push("to find out whether only streams fail: git cowork doctor".to_owned());
+        }
+        remedies.into_iter().fold(Error::model(self.to_string()), Error::hint)
     }
 
     /// What the user of a model with this configuration can do about the error.
@@ -259,7 +253,7 @@ mod tests {
             (failed(FailedAt::Status(503), "HTTP 503: Loading model"), Cause::Overload, "loads"),
             (failed(FailedAt::Status(502), "HTTP 502: x"), Cause::Gateway, "behind it"),
             (failed(FailedAt::Status(429), "HTTP 429: x"), Cause::Limit, "ratelimit 10/m"),
-            (failed(FailedAt::Answering, "broke off"), Cause::Cut, "--no-stream"),
+            (failed(FailedAt::Answering, "broke off"), Cause::Cut, "log"),
             (refused(429, "HTTP 429: insufficient_quota"), Cause::Credit, "quota"),
             (refused(401, "HTTP 401: no"), Cause::Key, "COWORK_LLM_API_KEY=KEY"),
             (refused(404, "HTTP 404: no such model"), Cause::Model, "model NAME"),

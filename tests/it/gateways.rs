@@ -75,6 +75,11 @@ fn where_only_streams_fail_doctor_says_so() {
     assert!(text.contains("answers only where it does not stream"), "{found}");
     assert!(text.contains("Something went wrong"), "{found}");
     assert_eq!(found["fixes"], json!(["git cowork --no-stream new"]));
+    // One failure is no proof.
+    let chance = Sandbox::new();
+    chance.server.on(at(START, "actor"), Reply::call("ready", json!({})));
+    chance.server.times(1, at(START, "actor"), Reply::status(500, "boom"));
+    assert_eq!(model(&chance, 0)["state"], "ok");
     let found = sandbox.cowork(&["--no-stream", "doctor", "--json"]).exits(0);
     assert!(found.stdout.contains("not streamed (--no-stream)"), "{}", found.stdout);
 }
@@ -95,7 +100,10 @@ fn hints_follow_the_cause() {
             "send fewer requests: git config cowork.llm.ratelimit 10/m",
         ),
         (Reply::text("Half").fault(Fault::SilentAfter(2)), "cowork.llm.timeouts 600"),
-        (Reply::text("Half an ans").fault(Fault::CutAfter(2)), "git cowork --no-stream doctor"),
+        (
+            Reply::text("Half an ans").fault(Fault::CutAfter(2)),
+            "whether only streams fail: git cowork doctor",
+        ),
         (raw(400, &[], unknown), "export COWORK_LLM_MODEL=NAME"),
         (raw(400, &[], no_key), "check the key: export COWORK_LLM_API_KEY=KEY"),
         (Reply::status(403, "not allowed"), "check the key: export COWORK_LLM_API_KEY=KEY"),

@@ -178,8 +178,14 @@ fn server(context: &Context, name: &str, model: &ModelConfig) -> anyhow::Result<
     if context.global.no_stream || !error.cause().may_be_of_streams() || ask(true)?.is_err() {
         return Ok(failed(&error, &offered));
     }
-    let text = format!("{at} answers only where it does not stream; a stream: {error}");
-    Ok(Finding::problem("model", text).fix("git cowork --no-stream new"))
+    // A single failure may be chance.
+    Ok(match ask(false)? {
+        Ok(trial) => seen(context, model, &at, &trial, &offered),
+        Err(error) => {
+            let text = format!("{at} answers only where it does not stream; a stream: {error}");
+            Finding::problem("model", text).fix("git cowork --no-stream new")
+        }
+    })
 }
 
 /// The finding for a model that responded.
