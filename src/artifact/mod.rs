@@ -17,6 +17,7 @@ mod id;
 pub mod knowledge;
 mod ledger;
 mod merged_files;
+mod path_shape;
 mod pieces;
 pub mod plan_parts;
 mod readable;

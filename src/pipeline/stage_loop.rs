@@ -17,7 +17,7 @@ use crate::gate::Mode;
 use crate::interrupt;
 use crate::pipeline::change::scope;
 use crate::pipeline::corrections::{self, earlier_stages};
-use crate::pipeline::draft::{self, checks, finish_draft, keep, self_review};
+use crate::pipeline::draft::{self, checks, finish_draft, imported, keep, self_review};
 use crate::pipeline::evidence::{Evidence, gather};
 use crate::pipeline::files::project_files;
 use crate::pipeline::history::{dropped, resume_stage, waiting_draft};
@@ -100,7 +100,8 @@ async fn step(
         // and the checks would send it back without an answer.
         return limits::read_draft(run, spec, progress, words).await;
     }
-    if progress.next != Next::Review {
+    let drafts = progress.next != Next::Review;
+    if drafts {
         match limits::may_draft(run, spec, progress)? {
             StepOutcome::Next => {}
             other => return Ok(other),
@@ -111,6 +112,7 @@ async fn step(
             other => return Ok(other),
         }
     }
+    let is_later = drafts && progress.iteration > 1;
     match review::unread_edits::follow(run, spec, progress).await? {
         StepOutcome::Next => {}
         other => return Ok(other),
@@ -123,6 +125,9 @@ async fn step(
             StepOutcome::Next => {}
             other => return Ok(other),
         }
+    }
+    if let Some(words) = is_later.then(|| imported::dropped(run, spec)).transpose()?.flatten() {
+        run.warn(words);
     }
     match self_review::self_review(run, spec, progress).await? {
         StepOutcome::Next => {}

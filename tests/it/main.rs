@@ -208,6 +208,7 @@ mod self_review;
 mod servers;
 mod size;
 mod spec_folder;
+mod spec_kinds;
 mod states;
 mod status;
 #[cfg(unix)]

@@ -81,9 +81,11 @@ fn a_folder_of_spec_kit_is_delivered() {
         "From specs/001-todo-list (spec-kit): spec.md, plan.md, tasks.md\n",
         "Not read: contracts/todo.yaml, research.md\n",
         "depth quick (the requirements and tasks already exist)",
-        "draft 1 of the plan is made from this folder: 6 requirements, 3 features, 4 tasks",
-        "1 task already ticked in tasks.md; not planned",
-        "1 place marked [NEEDS CLARIFICATION]: FR-004",
+        "draft 1 of the plan is made from these files: 6 requirements, 3 features, 4 tasks",
+        "Not planned: 1 task ticked (T001)\n",
+        "Left out, not a task: tasks.md lines 7 to 8 (Tasks: Todo list for the terminal), tasks.md lines 12 to 13 (Format: ",
+        ", tasks.md line 63 (Dependencies & Execution Order), tasks.md line 67 (Notes)\n",
+        "1 place to be clarified: Given a finished todo",
     ] {
         assert!(told.stderr.contains(words), "{words}\n---\n{}", told.stderr);
     }
@@ -93,7 +95,8 @@ fn a_folder_of_spec_kit_is_delivered() {
         "# Todo list for the terminal\n\nFrom specs/001-todo-list (spec-kit): ",
         "Not read: contracts/todo.yaml, research.md.",
         "Only in the text of the idea, not in records: Edge Cases, Key Entities, Measurable Outcomes.",
-        "To be clarified:\n\n- FR-004: System MUST keep finished todos for [NEEDS CLARIFICATION: how long?]",
+        "To be clarified:\n\n- Given a finished todo, When Ana lists them, Then it is there for [NEEDS CLARIFICATION: how long?]",
+        "- Given two todos, When Ana lists them, Then both are printed in the order they were added\n\n### REQ-003",
         "### REQ-001 US1 Add a todo\n\n`high` `functional`\n\nAna has something to do",
         "- Given a list of one, When Ana adds \"bread\", Then the file holds two lines\n",
         "### REQ-005 FR-003 System SHOULD print todos",
@@ -110,7 +113,11 @@ fn a_folder_of_spec_kit_is_delivered() {
     assert_eq!(tasks["tasks"][3]["files_to_create"], json!(["tests/add.sh"]));
     let start = sandbox.commit_of("cowork/todo-list", "start: ");
     let message = sandbox.git(&["log", "-1", "--format=%B", &start]);
-    assert!(message.contains("Not read: contracts/todo.yaml, research.md."), "{message}");
+    let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in ["Not read: contracts/todo.yaml, research.md.", "Left out, not a task: tasks.md"] {
+        assert!(message.contains(words), "{message}");
+    }
+    assert_eq!(tasks["tasks"][4]["dependencies"], json!(["TASK-002"]), "depends on T003");
     let file = json_of(&sandbox, "todo-list", "session.json");
     assert_eq!(file["title"], "Todo list for the terminal");
     let origin =
@@ -234,56 +241,151 @@ fn a_deeper_session_is_told_what_the_folder_says() {
     {
         assert!(idea.contains(words), "{words}: {idea}");
     }
-    assert!(!idea.contains("not one") && !idea.contains("[P?]"), "{idea}");
+    assert!(!idea.contains("not one") && !idea.contains("Can run in parallel"), "{idea}");
     assert_eq!(file["origin"], Value::Null);
 }
 
 #[test]
-fn a_folder_of_neither_is_refused() {
+fn what_is_broken_or_no_specification_is_refused() {
     let sandbox = Sandbox::new();
-    sandbox.write("docs/readme.md", "# x\n");
     sandbox.write("specs/001-todo-list/spec.md", SPEC_KIT[0].1);
+    sandbox.write("specs/002-more/spec.md", SPEC_KIT[0].1);
+    sandbox.write("src/main.rs", "fn main() {}\n");
     sandbox.commit_all("docs");
     let before = sandbox.all_refs();
     let refused = |args: &[&str]| sandbox.cowork(&[&["new", "-F"], args].concat()).exits(2);
-    refused(&["docs"])
-        .says("docs is a folder of neither spec-kit (spec.md) nor OpenSpec (proposal.md)")
+    refused(&["src"])
+        .says("src is not a folder of specifications: no proposal.md (OpenSpec), spec.md (spec-kit), ")
+        .says("there is no Markdown in it")
         .says("hint: give a folder such as specs/001-NAME");
-    refused(&["specs"]).says("hint: git cowork new -F specs/001-todo-list\n");
+    refused(&["specs"])
+        .says("specs holds specifications, and one is read: 001-todo-list (spec-kit), 002-more (spec-kit)")
+        .says("hint: git cowork new -F specs/001-todo-list\n")
+        .says("hint: git cowork new -F specs/002-more\n");
+    sandbox.write("specs/001-todo-list/notes/a.md", "# A\n");
+    refused(&["specs/001-todo-list/notes"])
+        .says("specs/001-todo-list/notes is a part of specs/001-todo-list, which is of spec-kit")
+        .says("hint: git cowork new -F specs/001-todo-list\n");
     refused(&["nowhere"]).says("nowhere cannot be read");
     fs::create_dir(sandbox.path("empty")).unwrap();
-    refused(&["empty"]).says("neither");
-    sandbox.write("specs/001-todo-list/spec.md", " \n");
+    refused(&["empty"]).says("not a folder of specifications");
+    let spec = "specs/001-todo-list/spec.md";
+    sandbox.write(spec, " \n");
+    refused(&["specs/001-todo-list"]).says(&format!("{spec} cannot be read: empty"));
+    fs::write(sandbox.path(spec), b"# \xff\xfe").unwrap();
+    refused(&["specs/001-todo-list"]).says(&format!("{spec} cannot be read: not UTF-8"));
+    sandbox.write(spec, &"long\n".repeat(60_000));
+    refused(&["specs/001-todo-list"]).says(&format!("{spec} cannot be read: larger than 256 KiB"));
+    sandbox.write(spec, SPEC_KIT[0].1);
+    fs::write(sandbox.path("specs/001-todo-list/tasks.md"), b"- [ ] \xff").unwrap();
     refused(&["specs/001-todo-list"])
-        .says("there is no idea in specs/001-todo-list: spec.md (empty)");
-    fs::write(sandbox.path("specs/001-todo-list/spec.md"), b"# \xff\xfe").unwrap();
-    refused(&["specs/001-todo-list"]).says("spec.md (not UTF-8)");
-    sandbox.write("specs/001-todo-list/spec.md", &"long\n".repeat(60_000));
-    refused(&["specs/001-todo-list"]).says("spec.md (larger than 256 KiB)");
+        .says("specs/001-todo-list/tasks.md cannot be read: not UTF-8");
     sandbox.cowork(&["new", "-F", "docs", "an idea"]).exits(2);
+    for option in ["--tag", "--task"] {
+        refused(&["specs/002-more", option, "x"]).says(&format!("{option} is for "));
+        refused(&["README.md", option, "x"]).says(&format!("{option} does not apply"));
+        sandbox.cowork(&["new", option, "x", "an idea"]).exits(2);
+    }
     assert_eq!(sandbox.all_refs(), before);
     assert!(sandbox.server.requests().is_empty() && !sandbox.exists(".cowork"));
 }
 
+#[test]
+fn a_few_files_of_markdown_are_the_idea() {
+    let sandbox = Sandbox::new();
+    sandbox.write("docs/a.md", "# Todos for Ana\n\nOne text file.\n");
+    sandbox.write("docs/more/b.md", "Sorted by age.\n");
+    sandbox.write("docs/picture.svg", "<svg/>");
+    sandbox.commit_all("docs");
+    let new = |more: &[&str]| {
+        sandbox.cowork(&[&["new", "-F", "docs", "--review", "auto"], more].concat())
+    };
+    for number in 0..18 {
+        sandbox.write(&format!("docs/{number}.md"), "x\n");
+    }
+    new(&[]).exits(2).says("it has more than the 20 files that can be an idea");
+    for number in 0..18 {
+        fs::remove_file(sandbox.path(&format!("docs/{number}.md"))).unwrap();
+    }
+    sandbox.write("docs/long.md", &"word ".repeat(14_000));
+    new(&[]).exits(2).says("it has more than the 64 KiB of Markdown");
+    fs::remove_file(sandbox.path("docs/long.md")).unwrap();
+    new(&["--tag", "x"]).exits(2).says("--tag does not apply");
+    assert!(sandbox.server.requests().is_empty() && !sandbox.exists(".cowork"));
+    new(&["-n", "todos", "--depth", "quick", "--stop-after", "plan"]);
+    let file = json_of(&sandbox, "todos", "session.json");
+    let idea = file["idea"].as_str().unwrap();
+    let start = "Todos for Ana\n\nFrom docs (Markdown): a.md, more/b.md.\n\n<!-- a.md -->";
+    assert!(idea.starts_with(start) && idea.contains("Sorted by age."), "{idea}");
+    assert_eq!(file["origin"], Value::Null);
+}
+
+const TWO: &str = "# Feature Specification: Todos\n\n## Requirements\n\n\
+    - **FR-001**: System MUST keep todos\n- **FR-002**: System MUST print todos\n";
+const TWO_TASKS: &str =
+    "# Tasks\n\n- [ ] T001 Write lib/store.sh (FR-001)\n- [ ] T002 Write lib/list.sh (FR-002)\n";
+
+#[test]
+fn a_place_to_be_clarified_is_a_question_and_no_criterion() {
+    let spec = TWO.replace("keep todos", "keep todos for [NEEDS CLARIFICATION: how long?]");
+    let sandbox = with(FOLDER, &[("spec.md", &spec), ("tasks.md", TWO_TASKS)], TODO_WORK);
+    // The model answers the question.
+    let section = "### REQ-001 FR-001 System MUST keep todos\n\n`high` `functional`\n\nTodos stay.\n\n- a todo stays for a year\n";
+    sandbox.script("plan", Reply::call("save_plan_doc", json!({"content": section})));
+    new(&sandbox, &["--review", "auto", "--stop-after", "plan"])
+        .exits(0)
+        .says("1 place to be clarified: FR-001: System MUST keep todos for");
+    let asked = sandbox.server.requests_of("plan", "actor");
+    assert!(asked[0].text().contains("REQ-001"), "{}", asked[0].text());
+    let plan = sandbox.blob("HEAD", ".cowork/sessions/todo-list/plan.md");
+    let answered = plan.contains("- a todo stays for a year");
+    assert!(answered && !plan.contains("- System MUST keep"), "{plan}");
+}
+
+#[test]
+fn a_later_plan_says_which_imported_records_it_dropped() {
+    let sandbox = with(FOLDER, &[("spec.md", TWO), ("tasks.md", TWO_TASKS)], TODO_WORK);
+    let whole = "# Todos\n\n### REQ-001 FR-001 Keep todos\n\n`high` `functional`\n\nKeep.\n\n- it is kept\n\n\
+        ### FEAT-001 Todos\n\n`REQ-001`\n\nTodos.\n\n\
+        ### TASK-001 T001 Write\n\n`FEAT-001` `REQ-001` `lib/store.sh`\n\nWrite.\n\n- it is\n";
+    let gone = json!({"content": whole, "whole": true, "deleted": ["REQ-002", "TASK-002"]});
+    sandbox.script("plan", Reply::call("save_plan_doc", gone));
+    new(&sandbox, &["--review", "wait"]).exits(3);
+    sandbox.cowork(&["review", "--feedback", "no list yet"]);
+    let dropped = "Not in the plan any more, imported from specs/001-todo-list: REQ-002 (FR-002 System MUST print todos), TASK-002 (T002 Write lib/list.sh (FR\u{2011}002))";
+    let dropped = dropped.replace('\u{2011}', "-");
+    sandbox.cowork(&["resume", "--review", "wait"]).exits(3).says(&dropped);
+    sandbox.cowork(&["review", "--pass"]).exits(0);
+    sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "plan"]);
+    let plan = sandbox.commit_of("cowork/todo-list", "plan: ");
+    let message = sandbox.git(&["log", "-1", "--format=%B", &plan]);
+    let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(message.contains(&dropped), "{message}");
+}
+
 #[cfg(unix)]
 #[test]
-fn only_files_of_the_folder_are_read() {
+fn a_link_is_refused_unless_the_kind_does_not_read_it() {
     let sandbox = with(FOLDER, &SPEC_KIT[..1], TODO_WORK);
     sandbox.write("secret.txt", "the password is swordfish\n");
-    for name in ["plan.md", "tasks.md", "contracts"] {
-        std::os::unix::fs::symlink("../../secret.txt", sandbox.path(&format!("{FOLDER}/{name}")))
-            .unwrap();
-    }
-    new(&sandbox, &["--review", "auto", "--stop-after", "plan"])
-        .says("Not read: contracts (a link), plan.md (a link), tasks.md (a link)");
-    let asked = sandbox.server.requests_of("plan", "actor");
-    assert!(!asked[0].text().contains("swordfish"));
-    // The file itself is no link either.
-    sandbox.git(&["switch", "-qf", "main"]);
+    let link = |name: &str| {
+        let path = sandbox.path(&format!("{FOLDER}/{name}"));
+        std::os::unix::fs::symlink("../../secret.txt", path).unwrap();
+    };
+    let before = sandbox.all_refs();
+    link("tasks.md");
+    new(&sandbox, &[]).exits(2).says("specs/001-todo-list/tasks.md cannot be read: a link");
+    fs::remove_file(sandbox.path(&format!("{FOLDER}/tasks.md"))).unwrap();
     fs::remove_file(sandbox.path(&format!("{FOLDER}/spec.md"))).unwrap();
-    std::os::unix::fs::symlink("../../secret.txt", sandbox.path(&format!("{FOLDER}/spec.md")))
-        .unwrap();
-    new(&sandbox, &["-n", "other"]).exits(2).says("spec.md (a link)");
+    link("spec.md");
+    new(&sandbox, &[]).exits(2).says("specs/001-todo-list/spec.md cannot be read: a link");
+    assert_eq!(sandbox.all_refs(), before);
+    fs::remove_file(sandbox.path(&format!("{FOLDER}/spec.md"))).unwrap();
+    sandbox.write(&format!("{FOLDER}/spec.md"), SPEC_KIT[0].1);
+    link("contracts");
+    new(&sandbox, &["--review", "auto", "--stop-after", "plan"])
+        .says("Not read: contracts (a link)");
+    assert!(!sandbox.server.requests_of("plan", "actor")[0].text().contains("swordfish"));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::super::path_shape::is_path_shaped;
 use super::super::{Category, Component, Feature, IdFloors, IdKind, Priority, Requirement, Task};
 use super::fields::{Meaning, Value, is_other_scale};
 use super::{Context, Record, Section};
@@ -216,7 +217,7 @@ pub(super) fn task(
 fn path(task: &mut Task, value: &Value, is_path: &dyn Fn(&str) -> bool, remarks: &mut Remarks) {
     let text = value.text.as_str();
     let at = value.range.start;
-    if text.contains(char::is_whitespace) && !is_path(text) {
+    if text.contains(char::is_whitespace) && !is_path(text) && !is_path_shaped(text) {
         remarks.refuse(at, format!("'{text}' is not a path"));
     } else if is_outside(text) {
         remarks.refuse(at, outside(text));

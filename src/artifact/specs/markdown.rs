@@ -1,90 +1,162 @@
-//! Parses the parts of Markdown that the files of other tools need: headings with the lines below
-//! them, and list items; comments and front matter are removed. Code blocks are text. Also
-//! finds file names in text.
+//! Splits Markdown into blocks with the lines they are on. It goes line by line and not by
+//! CommonMark's rules, since people and models indent lists of tasks as they like, and each line
+//! counts.
 
-/// A heading and the text below it, up to the next heading of any level.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Part {
-    /// Heading level, 1 to 6; 0 for the text before the first heading.
-    pub level: usize,
-    /// The title without marks.
-    pub title: String,
-    /// The lines below the heading. Lines in code blocks do not start list items.
-    pub lines: Vec<Line>,
+/// The form of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A heading of this level.
+    Heading(usize),
+    /// A list item with a checkbox.
+    Box,
+    /// Another list item.
+    Item,
+    /// A line that starts with a bold word and a colon: `**Goal**: …`.
+    Label,
+    /// A row of a table.
+    Cells,
+    /// A paragraph.
+    Text,
+    /// A code block.
+    Code,
+    /// A comment that begins a section: `<!-- AC:BEGIN -->`.
+    Begin,
+    /// A comment that ends a section.
+    End,
 }
 
-/// A line of text.
+/// A part of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
-    /// The text without the line end.
+pub(super) struct Block {
+    /// Its first and last line, from 1.
+    pub lines: (usize, usize),
+    pub form: Form,
+    /// Columns before it.
+    pub indent: usize,
+    /// The text without the mark of the form; items and labels are one line.
     pub text: String,
-    /// The line is in a code block, or opens or closes one.
-    pub code: bool,
 }
 
-/// Splits a document into parts.
-pub(super) fn parts(text: &str) -> Vec<Part> {
-    let mut parts = vec![Part::default()];
+/// Splits a document into blocks, without front matter, comments and rules.
+pub(super) fn blocks(text: &str) -> Vec<Block> {
+    let mut out: Vec<Block> = Vec::new();
+    let mut goes_on = false;
     for line in lines(text) {
-        match heading(&line) {
-            Some((level, title)) => parts.push(Part { level, title, lines: Vec::new() }),
-            None => {
-                if let Some(part) = parts.last_mut() {
-                    part.lines.push(line);
-                }
-            }
+        let bare = line.text.trim();
+        if bare.is_empty() && !line.code {
+            goes_on = false;
+            continue;
         }
+        let indent = line.text.chars().take_while(|c| c.is_whitespace());
+        let indent = indent.map(|c| if c == '\t' { 4 } else { 1 }).sum();
+        let (form, text) = if line.code { (Form::Code, &*line.text) } else { form(&line.text) };
+        if form == Form::Text && (is_rule(bare) || is_tag(bare)) {
+            goes_on = false;
+            continue;
+        }
+        if form == Form::Cells && bare.trim_matches(['|', '-', ':', ' ']).is_empty() {
+            // The line below the names of a table's columns.
+            out.pop_if(|last| last.form == Form::Cells);
+            continue;
+        }
+        let joins = match (out.last().map(|last| last.form), form) {
+            (Some(Form::Code), Form::Code) => Some("\n"),
+            (Some(Form::Text), Form::Text) if !bare.starts_with("**Given") => Some("\n"),
+            (Some(Form::Item | Form::Box | Form::Label), Form::Text) => Some(" "),
+            _ => None,
+        };
+        match (joins.filter(|_| goes_on), out.last_mut()) {
+            (Some(between), Some(last)) => {
+                let text = if form == Form::Code { text } else { text.trim() };
+                last.text = format!("{}{between}{text}", last.text);
+                last.lines.1 = line.at;
+            }
+            _ => out.push(Block {
+                lines: (line.at, line.at),
+                form,
+                indent,
+                text: text.trim_end().to_owned(),
+            }),
+        }
+        goes_on = true;
     }
-    parts
+    out
 }
 
-/// Returns the lines without front matter and comments.
-pub(super) fn lines(text: &str) -> Vec<Line> {
+/// A line of a document.
+struct Line {
+    /// Its number, from 1.
+    at: usize,
+    text: String,
+    /// It is in a code block, or opens or closes one.
+    code: bool,
+}
+
+/// Returns the lines without front matter, and without comments except those that mark sections.
+fn lines(text: &str) -> Vec<Line> {
     let text = text.trim_start_matches('\u{feff}');
+    let skipped = split_front_matter(text).map_or(0, |(front, _)| front.lines().count() + 2);
     let (mut out, mut fence, mut comment) = (Vec::new(), None, false);
-    for line in without_front_matter(text).lines() {
+    for (at, line) in text.lines().enumerate().skip(skipped) {
+        let mut push =
+            |text: &str, code| out.push(Line { at: at + 1, text: text.to_owned(), code });
         if comment {
             let Some((_, rest)) = line.split_once("-->") else { continue };
             comment = false;
             if !rest.trim().is_empty() {
-                out.push(Line { text: rest.to_owned(), code: false });
+                push(rest, false);
             }
             continue;
         }
         let mark = fence_mark(line);
-        if let Some(open) = fence {
-            if mark == Some(open) {
-                fence = None;
+        if fence.is_some() || mark.is_some() {
+            fence = match fence {
+                Some(open) if mark == Some(open) => None,
+                Some(open) => Some(open),
+                None => mark,
+            };
+            push(line, true);
+        } else if section_mark(line).is_some() {
+            push(line, false);
+        } else {
+            let (shown, open) = without_comments(line);
+            comment = open;
+            if !(shown.trim().is_empty() && shown.len() != line.len()) {
+                push(&shown, false);
             }
-            out.push(Line { text: line.to_owned(), code: true });
-            continue;
-        }
-        if mark.is_some() {
-            fence = mark;
-            out.push(Line { text: line.to_owned(), code: true });
-            continue;
-        }
-        let (shown, open) = without_comments(line);
-        comment = open;
-        if !(shown.trim().is_empty() && shown.len() != line.len()) {
-            out.push(Line { text: shown, code: false });
         }
     }
     out
 }
 
-fn without_front_matter(text: &str) -> &str {
-    let Some(rest) = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n")) else {
-        return text;
-    };
+/// Returns a document without front matter and comments.
+pub(super) fn shown(text: &str) -> String {
+    let lines = lines(text);
+    let lines = lines.iter().filter(|line| line.code || section_mark(&line.text).is_none());
+    lines.map(|line| line.text.trim_end()).collect::<Vec<_>>().join("\n").trim().to_owned()
+}
+
+/// Returns the front matter without the lines around it, and the text below it.
+pub(super) fn split_front_matter(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start_matches('\u{feff}');
+    let rest = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n"))?;
     let mut at = 0;
     for line in rest.split_inclusive('\n') {
-        at += line.len();
         if line.trim_end() == "---" {
-            return rest.get(at..).unwrap_or_default();
+            return Some((rest.get(..at)?, rest.get(at + line.len()..)?));
         }
+        at += line.len();
     }
-    text
+    None
+}
+
+/// Returns the name of a section that a comment begins, or ends (false).
+fn section_mark(line: &str) -> Option<(&str, bool)> {
+    let name = line.trim().strip_prefix("<!--")?.strip_suffix("-->")?.trim();
+    let begins = name.strip_suffix(":BEGIN").map(|name| (name, true));
+    let (name, begins) = begins.or_else(|| name.strip_suffix(":END").map(|name| (name, false)))?;
+    let fits = |c: char| c.is_ascii_uppercase() || c == '_' || c == ':';
+    name.chars().all(fits).then_some((name, begins))
 }
 
 /// Returns the line without comments, and whether a comment is still open at its end.
@@ -105,99 +177,84 @@ fn fence_mark(line: &str) -> Option<char> {
     ['`', '~'].into_iter().find(|mark| line.starts_with(&mark.to_string().repeat(3)))
 }
 
-fn heading(line: &Line) -> Option<(usize, String)> {
-    if line.code {
-        return None;
-    }
-    let text = line.text.trim_end();
-    let level = text.len() - text.trim_start_matches('#').len();
-    let rest = text.get(level..)?;
-    if !(1..=6).contains(&level) || !rest.starts_with([' ', '\t']) {
-        return None;
-    }
-    Some((level, plain(rest.trim().trim_end_matches('#'))))
+fn is_rule(bare: &str) -> bool {
+    ['-', '*', '_'].iter().any(|mark| {
+        bare.chars().filter(|c| c == mark).count() >= 3
+            && bare.chars().all(|c| c == *mark || c == ' ')
+    })
 }
 
-/// A list item.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Item {
-    /// Columns before the marker.
-    pub indent: usize,
-    /// The item's text on one line, including its continuation lines.
-    pub text: String,
+/// True for a line with a tag of HTML and nothing else.
+fn is_tag(bare: &str) -> bool {
+    let inside = bare.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+    inside.is_some_and(|inside| !inside.is_empty() && !inside.contains(['<', '>']))
 }
 
-/// Returns the items of all lists in order, including nested ones. Indented lines below an item
-/// belong to it.
-pub(super) fn items(lines: &[Line]) -> Vec<Item> {
-    let mut out: Vec<Item> = Vec::new();
-    let mut goes_on = false;
-    for line in lines {
-        let indent = line.text.len() - line.text.trim_start().len();
-        match marked(&line.text).filter(|_| !line.code) {
-            Some(text) => {
-                out.push(Item { indent, text: text.trim().to_owned() });
-                goes_on = true;
-            }
-            None if line.text.trim().is_empty() => goes_on = false,
-            None => {
-                let belongs = goes_on && !line.code || indent > 0;
-                if let Some(item) =
-                    out.last_mut().filter(|item| belongs && !(line.code && item.indent == 0))
-                {
-                    item.text = format!("{} {}", item.text, line.text.trim());
-                } else {
-                    goes_on = false;
-                }
-            }
+/// Returns the form of a line outside of code, and the text behind its mark.
+fn form(line: &str) -> (Form, &str) {
+    let bare = line.trim();
+    if let Some((name, begins)) = section_mark(line) {
+        return (if begins { Form::Begin } else { Form::End }, name);
+    }
+    let level = line.len() - line.trim_start_matches('#').len();
+    if let Some(rest) = line.get(level..)
+        && (1..=6).contains(&level)
+        && rest.starts_with([' ', '\t'])
+    {
+        return (Form::Heading(level), rest.trim().trim_end_matches('#').trim_end());
+    }
+    match marked(line) {
+        Some(text) if check_box(text).is_some() => (Form::Box, text),
+        Some(text) => (Form::Item, text),
+        None if bare.starts_with('|') => (Form::Cells, bare),
+        None if bare.starts_with("**") && (bare.contains("**:") || bare.contains(":**")) => {
+            (Form::Label, bare)
         }
+        None => (Form::Text, bare),
     }
-    out
 }
 
 /// Returns the text after the marker of a list item.
 fn marked(line: &str) -> Option<&str> {
-    let line = line.trim_start();
+    let line = line.trim();
     if let Some(rest) = ["- ", "* ", "+ "].iter().find_map(|mark| line.strip_prefix(mark)) {
-        return Some(rest);
+        return Some(rest.trim_start());
     }
     let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let rest = line.get(digits..).filter(|_| (1..=3).contains(&digits))?;
-    rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") "))
+    rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") ")).map(str::trim_start)
 }
 
-/// Returns a text on one line, without emphasis marks.
+/// Returns the mark in a checkbox, whether a star behind it says that it is optional, and the text.
+pub(super) fn check_box(text: &str) -> Option<(Option<char>, bool, &str)> {
+    let (mark, rest) = text.strip_prefix('[')?.split_once(']')?;
+    let mut inside = mark.trim().chars();
+    let mark = inside.next();
+    let bare = rest.strip_prefix('*').unwrap_or(rest);
+    // `[P]` is a label.
+    let is_mark = mark.is_none_or(|c| ['x', 'X'].contains(&c) || !c.is_alphanumeric());
+    let ends = bare.is_empty() || bare.starts_with(char::is_whitespace);
+    let is_box = is_mark && ends && inside.next().is_none();
+    is_box.then_some((mark, bare.len() < rest.len(), bare.trim()))
+}
+
+/// Returns a text on one line, without the marks of bold text. Marks in code and next to a `/` are
+/// part of a path, and so are underscores, as in `__init__.py`.
 pub(super) fn plain(text: &str) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    words.replace("**", "").replace("__", "").trim().to_owned()
-}
-
-/// Returns the text after a bold label, such as `**Goal**: text`, at the start of a line, with the
-/// rest of the paragraph.
-pub(super) fn labelled(lines: &[Line], label: &str) -> Option<String> {
-    let at = lines.iter().position(|line| {
-        let text = plain(&line.text);
-        let text = text.trim_start_matches('*').trim_start();
-        !line.code && text.get(..label.len()).is_some_and(|start| start.eq_ignore_ascii_case(label))
-    })?;
-    let ends = |line: &Line| {
-        line.text.trim().is_empty()
-            || line.code
-            || marked(&line.text).is_some()
-            || is_label(&line.text)
-    };
-    let mut rest = lines.get(at..)?.iter();
-    let first = rest.next()?;
-    let all = std::iter::once(first).chain(rest.take_while(|line| !ends(line)));
-    let text = all.map(|line| line.text.trim()).collect::<Vec<_>>().join(" ");
-    let text = plain(&text).split_once(':').map(|(_, text)| text.trim().to_owned())?;
-    (!text.is_empty()).then_some(text)
-}
-
-/// True for a line with a bold label: `**Why this priority**: …`.
-pub(super) fn is_label(line: &str) -> bool {
-    let line = line.trim_start();
-    line.starts_with("**") && (line.contains("**:") || line.contains(":**"))
+    let (mut out, mut rest, mut code) = (String::new(), &*words, false);
+    while let Some(c) = rest.chars().next() {
+        let behind = rest.strip_prefix("**");
+        code ^= c == '`';
+        match behind {
+            Some(after) if !code && !out.ends_with('/') && !after.starts_with('/') => rest = after,
+            _ => {
+                out.push(c);
+                rest = rest.get(c.len_utf8()..).unwrap_or_default();
+            }
+        }
+    }
+    out.trim().to_owned()
 }
 
 /// Shortens a text to `most` characters, between words.
@@ -210,112 +267,58 @@ pub(super) fn short(text: &str, most: usize) -> String {
     format!("{}…", cut.trim_end_matches([',', ';', ':', '.', '-', ' ']))
 }
 
-/// Joins lines, without empty lines at both ends.
-pub(super) fn joined(lines: &[Line]) -> String {
-    let all: Vec<&str> = lines.iter().map(|line| line.text.trim_end()).collect();
-    all.join("\n").trim_matches('\n').to_owned()
-}
-
-/// Returns the paths in a text, in order; `is_file` returns whether a bare name is a file.
-pub(super) fn named_paths(text: &str, is_file: &dyn Fn(&str) -> bool) -> Vec<String> {
-    let mut out: Vec<String> = Vec::new();
-    for word in text.split(|c: char| c.is_whitespace() || "`\"'()<>,;|".contains(c)) {
-        let word = word.trim_matches(|c: char| "*_:!?".contains(c)).trim_end_matches('.');
-        let word = without_line(word);
-        let word = word.strip_prefix("./").unwrap_or(word);
-        if is_path(word)
-            && (named_as_path(word) || is_file(word))
-            && !out.iter().any(|one| one == word)
-        {
-            out.push(word.to_owned());
-        }
-    }
-    out
-}
-
-/// Removes a line number: `src/a.rs` for `src/a.rs:12`.
-fn without_line(word: &str) -> &str {
-    match word.rsplit_once(':') {
-        Some((path, line))
-            if !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit() || b == b'-') =>
-        {
-            path
-        }
-        _ => word,
-    }
-}
-
-/// True if a task may name the word as a path inside the repository.
-fn is_path(word: &str) -> bool {
-    let fits = |c: char| c.is_alphanumeric() || "._-/@+".contains(c);
-    !word.is_empty()
-        && word.chars().all(fits)
-        && !word.starts_with(['/', '-', '+', '@'])
-        && !word.ends_with('/')
-        && word.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
-        && !word.starts_with(".git/")
-        && !word.starts_with(".cowork/")
-}
-
-/// True for a path that has a folder and ends with a file extension, such as `src/main.rs`.
-fn named_as_path(word: &str) -> bool {
-    let Some((_, file)) = word.rsplit_once('/') else { return false };
-    let Some((_, extension)) = file.rsplit_once('.') else { return false };
-    let letters = extension.chars().filter(char::is_ascii_alphabetic).count();
-    letters > 0 && extension.len() <= 12 && extension.chars().all(|c| c.is_ascii_alphanumeric())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn of(text: &str) -> Vec<(usize, Form, usize, String)> {
+        let each = |one: Block| (one.lines.0, one.form, one.indent, one.text);
+        blocks(text).into_iter().map(each).collect()
+    }
+
     #[test]
     fn comments_front_matter_and_code_are_no_headings() {
         let text = "---\ndescription: x\n---\n# Top\n\n<!--\n## Not\n-->\ntext <!-- a --> more\n\
-                    ```\n# code\n<!-- kept\n```\n## Next **bold**\nend\n";
-        let found = parts(text);
-        let titles: Vec<_> = found.iter().map(|part| (part.level, part.title.as_str())).collect();
-        assert_eq!(titles, [(0, ""), (1, "Top"), (2, "Next bold")]);
-        assert_eq!(joined(&found[1].lines), "text  more\n```\n# code\n<!-- kept\n```");
+                    ```\n# code\n<!-- kept\n```\n## Next **bold** ##\nend\n<!-- AC:BEGIN -->\n---\n";
+        let expected = [
+            (4, Form::Heading(1), "Top"),
+            (9, Form::Text, "text  more"),
+            (10, Form::Code, "```\n# code\n<!-- kept\n```"),
+            (14, Form::Heading(2), "Next **bold**"),
+            (15, Form::Text, "end"),
+            (16, Form::Begin, "AC"),
+        ];
+        assert_eq!(of(text), expected.map(|(at, form, text)| (at, form, 0, text.to_owned())));
+        assert_eq!(shown("<!-- AC:BEGIN -->\na\n<!-- AC:END -->\n"), "a");
     }
 
     #[test]
     fn an_item_continues_in_the_lines_below() {
-        let text = "- a\n  b\n- [ ] c\n  - d\n\npara\n\n1. e\n2) f\n```\n- g\n```\n";
-        let found: Vec<_> =
-            items(&lines(text)).into_iter().map(|item| (item.indent, item.text)).collect();
-        let expected = [(0, "a b"), (0, "[ ] c"), (2, "d"), (0, "e"), (0, "f")];
-        assert_eq!(found, expected.map(|(indent, text)| (indent, text.to_owned())));
+        let text = "- a\n  b\n- [ ] c\n  - d\n\npara\n\n1. e\n2) f\n- [P] g\n- [x]* h\n**Goal**: i\nj\n\
+                    | A | B |\n|---|:-:|\n| c | d |\n";
+        let expected = [
+            (1, Form::Item, 0, "a b"),
+            (3, Form::Box, 0, "[ ] c"),
+            (4, Form::Item, 2, "d"),
+            (6, Form::Text, 0, "para"),
+            (8, Form::Item, 0, "e"),
+            (9, Form::Item, 0, "f"),
+            (10, Form::Item, 0, "[P] g"),
+            (11, Form::Box, 0, "[x]* h"),
+            (12, Form::Label, 0, "**Goal**: i j"),
+            (16, Form::Cells, 0, "| c | d |"),
+        ];
+        assert_eq!(of(text), expected.map(|(at, form, by, text)| (at, form, by, text.to_owned())));
     }
 
     #[test]
-    fn labels_are_found_in_bold_and_plain() {
-        let found = lines("**Goal**: do it\nwell\n\n**Independent Test**: try\n");
-        assert_eq!(labelled(&found, "Goal").as_deref(), Some("do it well"));
-        assert_eq!(labelled(&found, "independent test").as_deref(), Some("try"));
-        assert_eq!(labelled(&found, "Checkpoint"), None);
-    }
-
-    #[test]
-    fn paths_are_distinguished_from_words() {
-        let is_file = |name: &str| ["README.md", "Makefile", "src/bin"].contains(&name);
-        let of = |text: &str| named_paths(text, &is_file).join(" ");
-        assert_eq!(of("Create User model in src/models/user.py."), "src/models/user.py");
-        assert_eq!(
-            of("Edit `src/a-b.rs:12` and (./web/App.tsx), e.g. and/or 1.2/3.4"),
-            "src/a-b.rs web/App.tsx"
-        );
-        assert_eq!(
-            of("Update README.md, Makefile and docs/ in src/bin"),
-            "README.md Makefile src/bin"
-        );
-        assert_eq!(
-            of("tests/test_[name].py /etc/x.conf ../x.rs http://a.b/c.html .git/config.x"),
-            ""
-        );
-        assert_eq!(
-            of("src/a.rs src/a.rs .github/workflows/ci.yml"),
-            "src/a.rs .github/workflows/ci.yml"
-        );
+    fn only_marks_of_bold_text_are_removed() {
+        for (text, expected) in [
+            ("**Given** a  **b**", "Given a b"),
+            ("edit __init__.py", "edit __init__.py"),
+            ("all of src/**/*.rs and `**kwargs`", "all of src/**/*.rs and `**kwargs`"),
+        ] {
+            assert_eq!(plain(text), expected);
+        }
     }
 }

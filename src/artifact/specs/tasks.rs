@@ -1,182 +1,195 @@
-//! Parses `tasks.md` of either tool: checkboxes below headings.
+//! Reads tasks: checkboxes below headings, and the headings over them.
 
-use super::markdown::{Item, Part, items, labelled, parts, plain};
+use regex::Captures;
 
-/// A heading with the tasks below it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Group {
-    /// The heading; empty for tasks directly below the document's title.
-    pub title: String,
-    /// The goal, if the file names one.
-    pub goal: Option<String>,
-    /// How to see that the tasks are done, if the file says so.
-    pub test: Option<String>,
-    /// Tasks that are not ticked.
-    pub open: Vec<Line>,
-    /// Number of ticked tasks.
-    pub ticked: usize,
+use super::markdown::{Block, Form, check_box};
+use super::marks::{Becomes, Means, On, Row, compiled};
+use super::paths::listed_paths;
+use super::read::{Reader, Scope, Target, keys};
+
+const STORY: &str = r"(?i)\buser story (\d+)";
+/// Titles of a heading that says only that tasks follow.
+const LIST: &str = r"(?i)^(?:tasks?|task list|to-?do|implementation(?: plan| tasks?)?)$";
+const TASK_KEY: &str = r"^(?:TXXX|T\d+[a-z]?|\d+(?:\.\d+)+|\d{1,3}[a-z]?)[:.]?$";
+
+fn is_match(pattern: &'static str, text: &str) -> bool {
+    compiled(pattern).is_some_and(|pattern| pattern.is_match(text))
 }
 
-/// A task.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Line {
-    /// `T012`, `1.3`; empty if the task has none.
-    pub id: String,
-    /// Number of the user story.
-    pub story: Option<u32>,
-    /// What to do.
-    pub text: String,
-}
-
-/// Groups the tasks by their outermost headings.
-pub(super) fn groups(text: &str) -> Vec<Group> {
-    let mut out: Vec<Group> = vec![Group::default()];
-    for part in parts(text) {
-        // The document's title does not start a group, nor does a heading inside a group.
-        let begins =
-            part.level == 2 || part.level > 2 && out.last().is_some_and(|one| one.title.is_empty());
-        if begins {
-            out.push(Group { title: title(&part.title), ..Group::default() });
-        } else if part.level == 1 {
-            out.push(Group::default());
+impl Reader<'_> {
+    pub(super) fn task(
+        &mut self,
+        block: &Block,
+        found: &Captures<'_>,
+        text: &str,
+        why: Option<&str>,
+    ) {
+        let part = |name| found.name(name).map(|part| part.as_str().trim());
+        let mut row = Row { becomes: Becomes::Task, ..Row::default() };
+        let (mark, optional, _) = check_box(&block.text).unwrap_or_default();
+        row.text = task_words(&mut row, part("text").unwrap_or(text));
+        row.files.extend(part("files").map(str::to_owned));
+        row.naming.clone_from(&row.text);
+        row.title.clone_from(&row.text);
+        let why = match (mark, optional) {
+            (Some('x' | 'X'), _) => Some("ticked"),
+            (_, true) => Some("optional"),
+            _ => why,
+        };
+        row.left_out = why.map(str::to_owned);
+        self.details(&mut row, text);
+        let above = self.open.iter().rev().find_map(|(scope, target)| match (scope, target) {
+            (Scope::Item(own), Target::Row(at)) if *own < block.indent => Some(*at),
+            _ => None,
+        });
+        let first = self.group.map_or(0, |(row, _)| row);
+        let by_key = || {
+            let (above, _) = row.key.rsplit_once('.')?;
+            self.out.rows.iter().skip(first).rposition(|one| one.is_task() && one.key == above)
+        };
+        let above = above.or_else(|| by_key().map(|at| at + first)).or(self.record);
+        if let Some(one) = above.and_then(|at| self.out.rows.get(at)) {
+            row.level = if one.is_task() { one.level + 1 } else { 1 };
+            let key = Some(one.key.clone()).filter(|_| one.is_requirement());
+            row.serves.extend(key);
+        } else {
+            row.level = 1;
         }
-        if let Some(group) = out.last_mut() {
-            fill(group, &part);
-        }
+        self.push(row, block);
     }
-    out.retain(|group| !group.open.is_empty() || group.ticked > 0);
-    out
-}
 
-fn fill(group: &mut Group, part: &Part) {
-    let said = |label: &str| labelled(&part.lines, label);
-    group.goal = group.goal.take().or_else(|| said("Goal")).or_else(|| said("Purpose"));
-    group.test =
-        group.test.take().or_else(|| said("Independent Test")).or_else(|| said("Checkpoint"));
-    for Item { text, .. } in items(&part.lines) {
-        match boxed(&text) {
-            Some((true, _)) => group.ticked += 1,
-            Some((false, rest)) => group.open.push(line(rest)),
-            // A detail of the task above it.
-            None => {
-                if let Some(task) = group.open.last_mut() {
-                    task.text = format!("{}; {text}", task.text);
+    /// Takes what a block says about the task that it belongs to, and returns what is left of it.
+    pub(super) fn details(&self, row: &mut Row, text: &str) -> (String, bool) {
+        let (mut left, mut reads) = (text.to_owned(), false);
+        for pattern in self.patterns.iter().filter(|one| one.on == On::Part) {
+            for found in pattern.text.captures_iter(text) {
+                let part = |name| found.name(name).map_or("", |part| part.as_str());
+                match pattern.means {
+                    Means::Serves => {
+                        row.serves.extend(keys(part("serves")));
+                        left = left.replace(found.get(0).map_or("", |all| all.as_str()), "");
+                    }
+                    Means::Needs => row.needs.extend(keys(part("needs"))),
+                    Means::Files => row.files.extend(listed_paths(part("files"))),
+                    Means::Reads => reads = true,
+                    _ => {}
                 }
             }
         }
+        (left.trim().to_owned(), reads)
     }
-}
 
-/// Returns whether the checkbox is ticked, and the text after it.
-fn boxed(text: &str) -> Option<(bool, &str)> {
-    let rest = text.strip_prefix('[')?;
-    let (mark, rest) = rest.split_once(']')?;
-    match mark.trim() {
-        "" => Some((false, rest.trim())),
-        "x" | "X" => Some((true, rest.trim())),
-        _ => None,
+    pub(super) fn begins_group(&self, block: &Block) -> bool {
+        let Form::Heading(level) = block.form else { return false };
+        let titled = self
+            .group
+            .filter(|(row, _)| self.out.rows.get(*row).is_some_and(|row| !row.title.is_empty()));
+        titled.is_none_or(|(_, own)| level <= own)
     }
-}
 
-fn line(text: &str) -> Line {
-    let mut out = Line::default();
-    let mut rest = plain(text);
-    while let Some((word, behind)) = rest.split_once(' ') {
-        let bare = word.trim_end_matches([':', '.']);
-        if out.id.is_empty() && out.story.is_none() && is_id(bare) {
-            bare.clone_into(&mut out.id);
-        } else if let Some(label) = word.strip_prefix('[').and_then(|word| word.strip_suffix(']')) {
-            let story = label.strip_prefix("US").or_else(|| label.strip_prefix("us"));
-            match story.and_then(|number| number.parse().ok()) {
-                Some(number) => out.story = Some(number),
-                None if label.eq_ignore_ascii_case("P") => {}
-                None => break,
+    pub(super) fn begin_group(&mut self, level: usize, title: &str) {
+        let story = compiled(STORY).and_then(|story| {
+            story.captures(title)?.get(1).map(|number| format!("US{}", number.as_str()))
+        });
+        let serves = story.into_iter().collect();
+        let title =
+            if level < 2 || is_match(LIST, title) { String::new() } else { group_title(title) };
+        self.out.rows.push(Row { becomes: Becomes::Group, title, serves, ..Row::default() });
+        let row = self.out.rows.len() - 1;
+        self.group = Some((row, level));
+        self.open = vec![(Scope::Heading(level), Target::Row(row))];
+    }
+
+    /// Makes tasks of the headings with several tasks and no sub-tasks, and names the text that no
+    /// task has.
+    pub(super) fn finish_groups(&mut self, first: usize) {
+        let mut rows = self.out.rows.split_off(first);
+        let mut groups: Vec<(usize, Vec<Row>)> = Vec::new();
+        for (at, row) in rows.drain(..).enumerate() {
+            match groups.last_mut() {
+                Some((_, group)) if row.becomes != Becomes::Group => group.push(row),
+                _ => groups.push((first + at, vec![row])),
             }
-        } else {
+        }
+        for (at, mut group) in groups {
+            let is_open = |row: &&mut Row| row.is_task() && row.left_out.is_none();
+            let open = group.iter().filter(|row| row.is_task() && row.left_out.is_none());
+            let (open, is_flat) = (open.count(), !group.iter().any(|row| row.level > 1));
+            let mut rows = group.split_off(1);
+            let Some(mut head) = group.pop() else { continue };
+            let is_used = match open {
+                0 => !rows.is_empty(),
+                _ if head.title.is_empty() => false,
+                1 => {
+                    if let Some(only) = rows.iter_mut().find(is_open) {
+                        if !head.text.is_empty() {
+                            only.add("\n\n", &head.text);
+                        }
+                        only.tests.append(&mut head.tests);
+                        only.serves.append(&mut head.serves);
+                    }
+                    true
+                }
+                _ if is_flat => {
+                    rows.iter_mut().for_each(|row| row.level += 1);
+                    if head.text.is_empty() {
+                        head.text = format!("{}.", head.title);
+                    }
+                    rows.insert(0, Row { becomes: Becomes::Task, level: 1, ..head });
+                    true
+                }
+                _ => {
+                    rows.iter_mut().for_each(|row| row.serves.extend(head.serves.iter().cloned()));
+                    false
+                }
+            };
+            if !is_used {
+                self.name_lines(at);
+            }
+            self.out.rows.append(&mut rows);
+        }
+    }
+
+    /// Names the lines of a heading that no task has: `lines 5 to 9 (Notes)`.
+    fn name_lines(&mut self, group: usize) {
+        let mut runs: Vec<((usize, usize), &str)> = Vec::new();
+        for (_, lines, section) in self.prose.iter().filter(|(own, ..)| *own == group) {
+            match runs.last_mut() {
+                Some((run, last)) if *last == section => run.1 = lines.1,
+                _ => runs.push((*lines, section)),
+            }
+        }
+        for ((from, to), section) in runs {
+            let lines =
+                if from == to { format!("line {from}") } else { format!("lines {from} to {to}") };
+            let section = if section.is_empty() { String::new() } else { format!(" ({section})") };
+            self.out.lines.push(format!("{} {lines}{section}", self.file));
+        }
+    }
+}
+
+/// Takes id and labels from the start of a task (`T012 [P] [US1] …`), and returns the rest.
+fn task_words(row: &mut Row, text: &str) -> String {
+    let mut rest = text.to_owned();
+    while let Some((word, behind)) = rest.split_once(' ') {
+        let label = word.strip_prefix('[').and_then(|word| word.strip_suffix(']'));
+        let label = label.unwrap_or_default().to_ascii_uppercase();
+        let is_story = label.strip_prefix("US").is_some_and(|number| number.parse::<u32>().is_ok());
+        if row.key.is_empty() && row.serves.is_empty() && is_match(TASK_KEY, word) {
+            word.trim_end_matches([':', '.']).clone_into(&mut row.key);
+        } else if is_story {
+            row.serves.push(label);
+        } else if label != "P" {
             break;
         }
         rest = behind.trim().to_owned();
     }
-    out.text = rest;
-    out
-}
-
-/// True for a task's id: `T012`, `T012a`, `TXXX`, `1.3`.
-fn is_id(word: &str) -> bool {
-    let numbered = |rest: &str| {
-        let digits = rest.trim_end_matches(|c: char| c.is_ascii_lowercase());
-        !digits.is_empty()
-            && rest.len() - digits.len() <= 1
-            && digits.bytes().all(|b| b.is_ascii_digit())
-    };
-    let dotted = |word: &str| {
-        word.contains('.')
-            && word
-                .split('.')
-                .all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
-    };
-    word == "TXXX"
-        || word.strip_prefix('T').is_some_and(numbered)
-        || dotted(word)
-        || numbered(word) && word.len() <= 3
+    rest
 }
 
 /// Removes the parts of a heading that do not belong to its title.
-fn title(text: &str) -> String {
+fn group_title(text: &str) -> String {
     let text = text.split("🎯").next().unwrap_or_default();
     let text = text.split("(Priority").next().unwrap_or_default();
-    plain(text).trim_end_matches([' ', '⚠', '\u{fe0f}']).to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tasks_of_spec_kit_are_grouped_by_phase() {
-        let text = "# Tasks: X\n\n## Format: `[ID] [P?] [Story] Description`\n\n- **[P]**: parallel\n\n\
-            ## Phase 1: Setup (Shared)\n\n**Purpose**: begin\n\n- [ ] T001 Create a.txt\n- [x] T002 [P] Done\n\n\
-            ## Phase 3: User Story 1 - Add (Priority: P1) 🎯 MVP\n\n**Goal**: add\n\n**Independent Test**: try it\n\n\
-            ### Tests\n\n- [ ] T010 [P] [US1] Test in tests/a.py\n  and more\n### Implementation\n\
-            - [ ] **T011** [US1] Write src/a.py\n  - detail\n\n## Notes\n\n- [P] tasks = different files\n";
-        let found = groups(text);
-        assert_eq!(found.len(), 2, "{found:?}");
-        assert_eq!((found[0].title.as_str(), found[0].ticked), ("Phase 1: Setup (Shared)", 1));
-        assert_eq!(found[0].goal.as_deref(), Some("begin"));
-        let story = &found[1];
-        assert_eq!(story.title, "Phase 3: User Story 1 - Add");
-        assert_eq!(story.test.as_deref(), Some("try it"));
-        let texts: Vec<_> =
-            story.open.iter().map(|one| (one.id.as_str(), one.story, one.text.as_str())).collect();
-        assert_eq!(
-            texts,
-            [
-                ("T010", Some(1), "Test in tests/a.py and more"),
-                ("T011", Some(1), "Write src/a.py; detail")
-            ]
-        );
-    }
-
-    #[test]
-    fn tasks_of_openspec_are_numbered() {
-        let found = groups(
-            "## 1. Core\n\n- [ ] 1.1 Do `a.rs`\n- [ ] 1.2 Test it\n\n## 2. More\n- [ ] 2.1 X\n",
-        );
-        assert_eq!(
-            found.iter().map(|one| one.title.as_str()).collect::<Vec<_>>(),
-            ["1. Core", "2. More"]
-        );
-        assert_eq!(
-            (found[0].open[0].id.as_str(), found[0].open[0].text.as_str()),
-            ("1.1", "Do `a.rs`")
-        );
-    }
-
-    #[test]
-    fn a_list_without_headings_has_no_group() {
-        let found = groups("# Tasks\n- [ ] T1 a\n- [ ] write 3 files\n* [X] c\n- [link](x) d\n");
-        assert_eq!((found.len(), found[0].title.as_str(), found[0].ticked), (1, "", 1));
-        assert_eq!(found[0].open[1].id, "");
-        assert!(groups("").is_empty() && groups("- nothing\n").is_empty());
-    }
+    text.trim_end_matches([' ', '⚠', '\u{fe0f}']).to_owned()
 }

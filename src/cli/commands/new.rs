@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::agent::FirstAnswer;
-use crate::artifact::specs::Specified;
+use crate::artifact::specs::{Choice, Specified};
 use crate::artifact::{Artifact, Base, SCHEMA_VERSION, SessionFile};
 use crate::cli::args::{Answer, depth_choice, parse_stage};
 use crate::cli::context::Context;
@@ -14,7 +14,7 @@ use crate::cli::session_cmd::first_request::{self, Work};
 use crate::cli::session_cmd::new_session::{self, NewSession};
 use crate::cli::session_cmd::pending_start::FirstDraft;
 use crate::cli::session_cmd::run::{self, Extent};
-use crate::cli::session_cmd::spec_folder::SpecFolder;
+use crate::cli::session_cmd::spec_folder::{Given, SpecFolder};
 use crate::cli::session_cmd::{dependencies, lock, models, preflight, text_input, worktree};
 use crate::clock;
 use crate::error::Error;
@@ -32,10 +32,17 @@ pub(crate) struct NewArgs {
     /// What to build
     #[arg(value_name = "IDEA")]
     idea: Vec<String>,
-    /// Read the idea from a file, from standard input with -, or from a folder of spec-kit or
-    /// OpenSpec, whose requirements and tasks become the draft of the plan
+    /// Read the idea from a file, from standard input with -, from a folder with a few Markdown files,
+    /// or from specifications of spec-kit, OpenSpec, Kiro, Task Master, Backlog.md or BMAD, whose
+    /// requirements and tasks become the draft of the plan
     #[arg(short = 'F', long, value_name = "FILE|DIR|-", conflicts_with = "idea")]
     file: Option<PathBuf>,
+    /// With -F and Task Master's tasks.json: the tag whose tasks are read [default: the current tag]
+    #[arg(long, value_name = "TAG", requires = "file", conflicts_with = "idea")]
+    tag: Option<String>,
+    /// With -F and a folder of Backlog.md: the task that is read, such as TASK-1
+    #[arg(long, value_name = "ID", requires = "file", conflicts_with = "idea")]
+    task: Option<String>,
     /// Session name [default: chosen by the model]
     #[arg(short, long, visible_alias = "project", value_name = "NAME")]
     name: Option<SessionName>,
@@ -65,6 +72,8 @@ impl NewArgs {
         Self {
             idea: vec![idea.to_owned()],
             file: None,
+            tag: None,
+            task: None,
             name: name.parse().ok(),
             base: None,
             from: None,
@@ -103,9 +112,14 @@ fn start(context: &Context, args: NewArgs, writes: bool) -> Answer {
     // Nobody writes an idea for nothing.
     let opened = writes.then(|| models::open(context)).transpose()?;
     let from = args.from.as_ref().map(|from| Inheritance::of(git, &refs, from)).transpose()?;
-    let folder = match &args.file {
-        Some(path) => SpecFolder::at(context, path)?,
-        None => None,
+    let choice = Choice { tag: args.tag.as_deref(), task: args.task.as_deref() };
+    let (folder, idea) = match &args.file {
+        Some(path) => match Given::at(context, path, choice)? {
+            Some(Given::Specs(specs)) => (Some(*specs), None),
+            Some(Given::Idea(idea)) => (None, Some(idea)),
+            None => (None, None),
+        },
+        None => (None, None),
     };
     if folder.is_some() && from.is_some() {
         return Err(Error::usage("a session starts from a folder or from a stage, not from both")
@@ -115,19 +129,20 @@ fn start(context: &Context, args: NewArgs, writes: bool) -> Answer {
     let specified = folder.as_ref().map(|folder| specified(git, folder, args.base.as_deref()));
     let specified = specified.transpose()?;
     let (idea, title) = match (&from, folder.as_ref().zip(specified.as_ref())) {
-        (_, Some((folder, found))) => (folder.idea(&found.title), found.title.clone()),
+        (_, Some((folder, found))) => (folder.idea(found), found.title.clone()),
         (Some(from), None) if args.idea.is_empty() && args.file.is_none() => {
             (from.idea.clone(), from.title.clone())
         }
         _ => {
-            let idea = text_input::text(context, &args.idea, args.file.as_deref(), "idea")?;
+            let read = || text_input::text(context, &args.idea, args.file.as_deref(), "idea");
+            let idea = idea.map_or_else(read, Ok)?;
             let title = preflight::first_line(&idea).to_owned();
             (idea, title)
         }
     };
     context.mode()?;
     let named = args.name.as_ref().or(context.global.session.as_ref());
-    let words = folder.as_ref().map_or(preflight::first_line(&idea), SpecFolder::words);
+    let words = specified.as_ref().map_or(preflight::first_line(&idea), |found| &found.words);
     let beginning = || match &from {
         Some(from) if args.base.is_none() => base_of(git, from),
         _ => base(context, git, &refs, args.base.as_deref()),
@@ -217,7 +232,7 @@ fn start(context: &Context, args: NewArgs, writes: bool) -> Answer {
 /// Reads a folder's specification. File names without a folder are looked up in the start commit.
 fn specified(git: &Git, folder: &SpecFolder, base: Option<&str>) -> anyhow::Result<Specified> {
     let start = git.resolve(base.unwrap_or("HEAD"))?;
-    Ok(folder.specified(git, start.as_ref()))
+    Ok(folder.specified(git, start.as_ref())?)
 }
 
 /// The base of the other session from which this session starts, and the base's commit.

@@ -31,6 +31,7 @@ pub(crate) mod remove;
 pub(crate) mod restore;
 pub(crate) mod resume;
 pub(crate) mod run;
+mod spec_files;
 pub(crate) mod spec_folder;
 pub(crate) mod text_input;
 pub(crate) mod typed;

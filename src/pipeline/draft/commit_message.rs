@@ -3,6 +3,7 @@
 use crate::artifact::knowledge::take_proposals;
 use crate::artifact::{Store, record_diff};
 use crate::pipeline::change::scope;
+use crate::pipeline::draft::imported;
 use crate::pipeline::evidence::Evidence;
 use crate::pipeline::files::project_files;
 use crate::pipeline::progress::Progress;
@@ -24,13 +25,15 @@ pub(crate) fn body(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyh
         [("critic", &progress.verdicts.critic), ("challenger", &progress.verdicts.challenger)];
     let said =
         judges.map(|(who, judged)| (who, judged.as_ref().map_or("", |(_, words)| words.as_str())));
-    facts(run, spec, progress, |facts| {
+    let dropped = imported::dropped(run, spec)?.map(|words| format!("\n\n{words}."));
+    let body = facts(run, spec, progress, |facts| {
         // What the actor says about each task is in the task's commit.
         let words = &progress.newest.code_words;
         let corrections: Vec<String> =
             words.corrections().map(|one| take_proposals(one).0).collect();
         summary::body(spec, facts, &said, &take_proposals(words.whole()).0, &corrections)
-    })
+    })?;
+    Ok(format!("{body}{}", dropped.unwrap_or_default()).trim_start().to_owned())
 }
 
 fn facts<T>(

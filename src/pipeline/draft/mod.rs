@@ -6,6 +6,7 @@ pub(crate) mod checks;
 pub(crate) mod closing;
 pub(crate) mod commit_message;
 pub(crate) mod finish_draft;
+pub(crate) mod imported;
 pub(crate) mod keep;
 mod missing_words;
 pub(crate) mod self_review;
