@@ -42,7 +42,7 @@ pub struct Parent {
 /// The source of a session that was not started from an idea alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionOrigin {
-    /// `spec-kit`, `OpenSpec` or `branch`.
+    /// The kind of specifications, such as `spec-kit`, or `branch`.
     pub kind: String,
     /// Name of the folder or branch.
     pub name: String,

@@ -40,7 +40,7 @@ pub(super) struct Block {
 /// Splits a document into blocks, without front matter, comments and rules.
 pub(super) fn blocks(text: &str) -> Vec<Block> {
     let mut out: Vec<Block> = Vec::new();
-    let mut goes_on = false;
+    let (mut goes_on, mut columns) = (false, None);
     for line in lines(text) {
         let bare = line.text.trim();
         if bare.is_empty() && !line.code {
@@ -55,8 +55,8 @@ pub(super) fn blocks(text: &str) -> Vec<Block> {
             continue;
         }
         if form == Form::Cells && bare.trim_matches(['|', '-', ':', ' ']).is_empty() {
-            // The line below the names of a table's columns.
-            out.pop_if(|last| last.form == Form::Cells);
+            // The line below the names of a table's columns, which belong to its first row.
+            columns = out.pop_if(|last| last.form == Form::Cells).map(|names| names.lines.0);
             continue;
         }
         let joins = match (out.last().map(|last| last.form), form) {
@@ -72,7 +72,7 @@ pub(super) fn blocks(text: &str) -> Vec<Block> {
                 last.lines.1 = line.at;
             }
             _ => out.push(Block {
-                lines: (line.at, line.at),
+                lines: (columns.take().unwrap_or(line.at), line.at),
                 form,
                 indent,
                 text: text.trim_end().to_owned(),
@@ -306,7 +306,7 @@ mod tests {
             (10, Form::Item, 0, "[P] g"),
             (11, Form::Box, 0, "[x]* h"),
             (12, Form::Label, 0, "**Goal**: i j"),
-            (16, Form::Cells, 0, "| c | d |"),
+            (14, Form::Cells, 0, "| c | d |"),
         ];
         assert_eq!(of(text), expected.map(|(at, form, by, text)| (at, form, by, text.to_owned())));
     }
