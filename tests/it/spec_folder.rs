@@ -266,6 +266,11 @@ fn what_is_broken_or_no_specification_is_refused() {
     refused(&["specs/001-todo-list/notes"])
         .says("specs/001-todo-list/notes is a part of specs/001-todo-list, which is of spec-kit")
         .says("hint: git cowork new -F specs/001-todo-list\n");
+    sandbox.write("openspec/changes/a/proposal.md", "## Why\n\nx\n");
+    sandbox.write("openspec/changes/a/specs/b/spec.md", "# x\n");
+    refused(&["openspec"]).says("hint: git cowork new -F openspec/changes/a\n");
+    refused(&["openspec/changes/a/specs"])
+        .says("is a part of openspec/changes/a, which is of OpenSpec");
     refused(&["nowhere"]).says("nowhere cannot be read");
     fs::create_dir(sandbox.path("empty")).unwrap();
     refused(&["empty"]).says("not a folder of specifications");

@@ -248,6 +248,8 @@ fn a_task_of_a_backlog_is_chosen() {
         .says("hint: git cowork new -F backlog --task TASK-2\n");
     refused(&["backlog", "--task", "TASK-9"]).says("there is no task TASK-9");
     refused(&["backlog", "--task", "TASK-3"]).says("TASK-3 is finished: its status is Shipped");
+    refused(&["backlog/tasks/task-2 - List.md", "--task", "TASK-1"])
+        .says("--task does not apply: backlog/tasks/task-2 - List.md is one task");
     refused(&["backlog", "--task", "TASK-1", "--tag", "x"]).says("--tag is for Task Master");
     sandbox.write("backlog/tasks/task-4 - Bad.md", "---\nid: TASK-4\n  title: x: y\n---\n");
     refused(&["backlog", "--task", "TASK-4"])

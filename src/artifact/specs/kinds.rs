@@ -119,7 +119,7 @@ static SPEC_KIT: SpecKind = SpecKind {
         mark(
             SPEC,
             Heading,
-            r"(?i)^user story (?<key>\d+)\W*(?<title>.*?)\s*(?:\(Priority:\s*(?<priority>P\d)?.*)?$",
+            r"(?i)^user story (?<key>\d+)[\s:–—-]*(?<title>.*?)\s*(?:\(Priority:\s*(?<priority>P\d)?.*)?$",
             Story("US{key} {title}"),
         ),
         mark(SPEC, Item, r"", Criterion).below(r"(?i)^acceptance scenario"),

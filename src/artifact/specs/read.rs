@@ -344,6 +344,10 @@ impl Reader<'_> {
         };
         let Some((_, target)) = self.open.last().copied() else { return self.is_text_only() };
         let Target::Row(at) = target else {
+            // A template that nobody filled in.
+            if raw.starts_with('[') {
+                return;
+            }
             let between = if self.out.summary.is_empty() { "" } else { "\n\n" };
             self.out.summary += &format!("{between}{raw}");
             return;

@@ -169,16 +169,6 @@ pub(super) fn markdown_idea(
 ) -> Result<String, Error> {
     let here = shown.display();
     let command = |path: &Path| format!("git cowork new -F {}", quoted(&path.to_string_lossy()));
-    let below = found.kinds_below();
-    if !below.is_empty() {
-        let each =
-            below.iter().map(|(path, kind)| format!("{} ({})", one_line(path, LINE), kind.name));
-        let text =
-            format!("{here} holds specifications, and one is read: {}", named(each.collect()));
-        let error = Error::usage(text);
-        let some = below.iter().take(NAMED).map(|(path, _)| command(&shown.join(path)));
-        return Err(some.fold(error, Error::hint));
-    }
     let above = folder
         .ancestors()
         .skip(1)
@@ -188,6 +178,16 @@ pub(super) fn markdown_idea(
         let name = name.filter(|name| !name.as_os_str().is_empty()).unwrap_or(path);
         let text = format!("{here} is a part of {}, which is of {}", name.display(), kind.name);
         return Err(Error::usage(text).hint(command(name)));
+    }
+    let below = found.kinds_below();
+    if !below.is_empty() {
+        let each =
+            below.iter().map(|(path, kind)| format!("{} ({})", one_line(path, LINE), kind.name));
+        let text =
+            format!("{here} holds specifications, and one is read: {}", named(each.collect()));
+        let error = Error::usage(text);
+        let some = below.iter().take(NAMED).map(|(path, _)| command(&shown.join(path)));
+        return Err(some.fold(error, Error::hint));
     }
     let is_markdown = |path: &str| {
         let extension = path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();

@@ -146,6 +146,10 @@ fn file(
         let read = (vec![alone], Vec::new());
         return Ok(Some(SpecFolder::of(context, kind, (path, full), read, choice)));
     }
+    if choice.task.is_some() && name.ends_with(".md") {
+        let text = format!("--task does not apply: {} is one task", path.display());
+        return Err(Error::usage(text).hint("leave out --task, or give the folder").into());
+    }
     let task = choice.task.or(id.as_deref().filter(|_| name.ends_with(".md")));
     let shown = path.parent().unwrap_or(path);
     let folder = folder.canonicalize().map_err(|error| cannot(error.to_string()))?;

@@ -25,7 +25,6 @@ pub(crate) fn body(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyh
         [("critic", &progress.verdicts.critic), ("challenger", &progress.verdicts.challenger)];
     let said =
         judges.map(|(who, judged)| (who, judged.as_ref().map_or("", |(_, words)| words.as_str())));
-    let dropped = imported::dropped(run, spec)?.map(|words| format!("\n\n{words}."));
     let body = facts(run, spec, progress, |facts| {
         // What the actor says about each task is in the task's commit.
         let words = &progress.newest.code_words;
@@ -33,7 +32,10 @@ pub(crate) fn body(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyh
             words.corrections().map(|one| take_proposals(one).0).collect();
         summary::body(spec, facts, &said, &take_proposals(words.whole()).0, &corrections)
     })?;
-    Ok(format!("{body}{}", dropped.unwrap_or_default()).trim_start().to_owned())
+    Ok(match imported::dropped(run, spec)? {
+        Some(words) => format!("{body}\n\n{words}.").trim_start().to_owned(),
+        None => body,
+    })
 }
 
 fn facts<T>(

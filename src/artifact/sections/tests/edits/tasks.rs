@@ -95,7 +95,14 @@ pub(super) const EDITS: &[Edit] = &[
         Notes("21: 'completed' is ignored: status comes from the commits", ""),
     ),
     edit(Plan, "`src/main.rs`", "`cargo test`", Refused("21: 'cargo test' is not a path")),
+    edit(
+        Plan,
+        "`src/main.rs`",
+        "`python tools/gen.py`",
+        Refused("21: 'python tools/gen.py' is not a path"),
+    ),
     edit(Plan, "`src/main.rs`", "`a dir/file.txt`", Reads("TASK-003")),
+    edit(Plan, "`src/main.rs`", "`Not there yet.md`", Reads("TASK-003")),
     edit(
         Plan,
         "`src/main.rs`",
