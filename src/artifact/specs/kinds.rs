@@ -114,7 +114,6 @@ static SPEC_KIT: SpecKind = SpecKind {
     inner: ("", ""),
     files: &[(SPEC, Role::Requirements), (r"^plan\.md$", Role::Prose), (TASKS, Role::Tasks)],
     marks: &[
-        mark(SPEC, Heading, r"^Feature Specification:\s*(?<title>[^\[\s].*)", Title),
         mark(SPEC, Heading, r"(?i)^primary user story", Story("US1 {title}")),
         mark(
             SPEC,
@@ -150,8 +149,6 @@ static OPENSPEC: SpecKind = SpecKind {
     ],
     marks: &[
         mark(PROPOSAL, Heading, r"^(?i)why$", Summary),
-        mark(PROPOSAL, Heading, r"^(?:Proposal|Change Proposal)$", Idea),
-        mark(PROPOSAL, Heading, r"^(?:Change|Proposal):\s*(?<title>.+)", Title),
         mark(DELTA, Heading, CHANGED, Idea).below(r"(?i)^renamed"),
         mark(DELTA, Heading, CHANGED, Requirement("{folder}: {title} (changed)"))
             .below(r"(?i)^modified"),

@@ -202,12 +202,9 @@ impl Reader<'_> {
         }
     }
 
-    /// True if the title of the file is a title of the whole, unless its marks say otherwise.
+    /// True if the title of the file is the title of the whole.
     fn names_the_whole(&self) -> bool {
-        let has_title =
-            self.patterns.iter().any(|one| one.on == On::Heading && one.means == Means::Title);
-        let is_first = self.role == Role::Requirements && self.folder.is_empty();
-        is_first && !has_title || self.file == "proposal.md"
+        self.role == Role::Requirements && self.folder.is_empty() || self.file == "proposal.md"
     }
 
     fn take(&mut self, means: Means, found: &Captures<'_>, block: &Block, text: &str) {
@@ -416,18 +413,20 @@ fn level_of(block: &Block) -> usize {
 
 /// Returns the title of a document, unless it is only the kind of document.
 fn title_of(text: &str) -> String {
-    let generic = ["requirements", "requirements document", "specification", "spec", "proposal"];
-    let bare = text.to_ascii_lowercase();
-    if generic.contains(&bare.as_str()) || text.starts_with(['[', '{']) {
-        return String::new();
-    }
+    let kinds = ["Feature Specification:", "Change:", "Proposal:", "Spec:", "Requirements:"];
     let text = text.strip_suffix(" - Epic Breakdown").unwrap_or(text);
-    ["Change:", "Proposal:", "Spec:", "Requirements:"]
-        .iter()
-        .find_map(|mark| text.strip_prefix(mark))
-        .unwrap_or(text)
-        .trim()
-        .to_owned()
+    let text = kinds.iter().find_map(|kind| text.strip_prefix(kind)).unwrap_or(text).trim();
+    let generic = [
+        "requirements",
+        "requirements document",
+        "specification",
+        "spec",
+        "proposal",
+        "change proposal",
+        "why",
+    ];
+    let is_generic = generic.contains(&&*text.to_ascii_lowercase());
+    if is_generic || text.starts_with(['[', '{']) { String::new() } else { text.to_owned() }
 }
 
 /// Returns a row of a table as a sentence: its first cell, and the others that say something.

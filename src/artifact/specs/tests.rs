@@ -171,7 +171,7 @@ fn a_delta_changes_removes_and_renames() {
 
 #[test]
 fn each_line_of_a_file_with_tasks_is_a_task_or_text_or_named() {
-    let tasks = "Before.\n\n# Tasks\n\n- [ ] T1 a in a.sh\n  more\n\n  below\n- [ ] write 3 files\n* [X] c\n  its text\n\n\
+    let tasks = "Before.\n\n# Tasks\n\n- [ ] T1 a in lib/a.sh\n  more\n\n  below\n- [ ] write 3 files\n* [X] c\n  its text\n\n\
         ## Done\n\nText of it.\n\n- [x] 1.1 Begin\n\n## Work\n\nGoal.\n\n- [ ] 2.1 Do\n- [ ] 2.2 Do b\n\n```sh\nrun\n```\n\n\
         ## Notes\n\n| A | B |\n|---|---|\n| c | d |\n\n### More\n\n> quote\n";
     let (found, plan) =
@@ -181,7 +181,7 @@ fn each_line_of_a_file_with_tasks_is_a_task_or_text_or_named() {
     let ticked = vec!["c its text".to_owned(), "1.1".to_owned()];
     assert_eq!(found.not_planned, [("ticked".to_owned(), ticked)]);
     let wanted = [
-        "### TASK-001 T1 a in a.sh more\n\n`FEAT-001` `a.sh`\n\na in a.sh more\n\nbelow\n",
+        "### TASK-001 T1 a in lib/a.sh more\n\n`FEAT-001` `lib/a.sh`\n\na in lib/a.sh more\n\nbelow\n",
         "### TASK-002 write 3 files\n",
         "### TASK-003 Work\n\n`FEAT-001`\n\nGoal.\n\n```sh\nrun\n```\n\n- 2.1 to 2.2 are done as described\n",
     ];
