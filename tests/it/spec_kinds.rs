@@ -230,6 +230,12 @@ fn a_tag_of_task_master_is_chosen() {
     sandbox.write(".taskmaster/tasks/tasks.json", "{\"master\": ");
     refused(&[".taskmaster"]).says("tasks/tasks.json is not JSON: EOF");
     refused(&[".taskmaster/tasks/tasks.json"]).says("tasks/tasks.json is not JSON");
+    let tags =
+        r#"{"a": {"tasks": [{"id": 1, "title": "x", "status": "done"}]}, "b": {"tasks": []}}"#;
+    sandbox.write(".taskmaster/tasks/tasks.json", tags);
+    refused(&[".taskmaster", "--tag", "a"])
+        .says(".taskmaster: tag 'a' has no open task")
+        .says("hint: git cowork new -F .taskmaster --tag b\n");
     sandbox.write(
         ".taskmaster/tasks/tasks.json",
         "{\"tasks\": [{\"id\": 7, \"title\": \"Old form\", \"description\": \"a.sh\"}]}",

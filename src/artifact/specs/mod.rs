@@ -223,6 +223,11 @@ pub fn specified(
     };
     let (records, missing) = records::records(reading.rows, &whole);
     out.open = records.iter().filter(|record| matches!(record, Record::Task(_))).count();
+    if out.open == 0
+        && let Some(tag) = &tasks
+    {
+        return Err(tag.without_tasks());
+    }
     out.records = records;
     out.remarks = reading.remarks;
     out.remarks.extend(missing);

@@ -96,6 +96,13 @@ impl Tag {
         }
     }
 
+    /// The refusal of a tag in which nothing is to be done.
+    pub(super) fn without_tasks(&self) -> Refusal {
+        let options = self.others.iter().map(|name| ["--tag".to_owned(), name.clone()]);
+        let text = format!("tag '{}' has no open task", self.name);
+        Refusal { text, options: options.collect() }
+    }
+
     /// Names the other tags.
     pub(super) fn others(&self) -> Option<String> {
         let names = self.others.join(", ");
