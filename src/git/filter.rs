@@ -22,16 +22,29 @@ pub struct Filter {
     pub command: Option<String>,
 }
 
-/// Content that a filter made: how it begins, and the command that brings the original.
-const MADE: [(&[u8], &str); 7] = [
-    (b"\0GITCRYPT\0", "git-crypt unlock"),
-    (b"version https://git-lfs.github.com/spec/", "git lfs pull"),
+/// Content that a filter made.
+struct Made {
+    /// How it begins.
+    start: &'static [u8],
+    /// The usual name of the filter.
+    filter: &'static str,
+    /// The command that brings the original; empty if it depends.
+    command: &'static str,
+}
+
+const fn made_by(start: &'static [u8], filter: &'static str, command: &'static str) -> Made {
+    Made { start, filter, command }
+}
+
+const MADE: [Made; 7] = [
+    made_by(b"\0GITCRYPT\0", "git-crypt", "git-crypt unlock"),
+    made_by(b"version https://git-lfs.github.com/spec/", "lfs", "git lfs pull"),
     // `openssl enc -a`, which transcrypt runs.
-    (b"U2FsdGVkX1", "transcrypt"),
-    (b"age-encryption.org/", ""),
-    (b"-----BEGIN AGE ENCRYPTED FILE-----", ""),
-    (b"-----BEGIN PGP MESSAGE-----", ""),
-    (b"$ANSIBLE_VAULT;", ""),
+    made_by(b"U2FsdGVkX1", "crypt", "transcrypt"),
+    made_by(b"age-encryption.org/", "", ""),
+    made_by(b"-----BEGIN AGE ENCRYPTED FILE-----", "", ""),
+    made_by(b"-----BEGIN PGP MESSAGE-----", "", ""),
+    made_by(b"$ANSIBLE_VAULT;", "", ""),
 ];
 
 /// The filters that apply to these paths, each once, with the first path that has it.
@@ -72,8 +85,8 @@ impl Filter {
 
     /// The command that sets the filter up in this clone, if its tool is known.
     pub fn set_up(&self) -> Option<&'static str> {
-        let tools = [("git-crypt", MADE[0].1), ("lfs", "git lfs install"), ("crypt", MADE[2].1)];
-        tools.into_iter().find(|(name, _)| *name == self.name).map(|(_, command)| command)
+        let known = MADE.iter().find(|made| made.filter == self.name)?;
+        Some(if self.name == "lfs" { "git lfs install" } else { known.command })
     }
 
     /// The attributes file that names the filter, relative to the top: the nearest to the path, as
@@ -120,7 +133,7 @@ impl Filter {
 
 /// True if a filter made these bytes from a document's text.
 pub(super) fn made(bytes: &[u8]) -> bool {
-    MADE.iter().any(|(start, _)| bytes.starts_with(start)) || std::str::from_utf8(bytes).is_err()
+    MADE.iter().any(|made| bytes.starts_with(made.start)) || std::str::from_utf8(bytes).is_err()
 }
 
 /// The text of the document at `path` from bytes that a filter made of it. The attributes of
@@ -141,12 +154,17 @@ pub(super) fn undone(
         let output = git.read(options).arg(blob.as_str()).output().ok()?;
         (output.success() && !made(&output.stdout)).then_some(output.stdout)
     };
-    // Since git 2.41. Attributes may have changed since this commit.
-    let then = format!("--attr-source={commit}");
-    if let Some(text) = through(Some(then)).or_else(|| through(None)) {
+    let known = MADE.iter().find(|made| bytes.starts_with(made.start));
+    // Since git 2.41. Attributes may have changed since this commit, or before it.
+    let then = || through(Some(format!("--attr-source={commit}")));
+    let usual = || {
+        let name = known.map(|made| made.filter).filter(|name| !name.is_empty())?;
+        let tree = attributes_tree(git, name).ok()?;
+        through(Some(format!("--attr-source={tree}")))
+    };
+    if let Some(text) = then().or_else(|| through(None)).or_else(usual) {
         return Ok(text);
     }
-    let known = MADE.iter().find(|(start, _)| bytes.starts_with(start));
     // Not every file that is no text was made by a filter.
     if known.is_none() && of_paths(git, &[path])?.is_empty() {
         return Ok(bytes);
@@ -155,8 +173,16 @@ pub(super) fn undone(
         "{path} is committed through a filter that cannot be undone here"
     ));
     Err(match known {
-        Some((_, command)) if !command.is_empty() => error.hint(*command),
+        Some(made) if !made.command.is_empty() => error.hint(made.command),
         _ => error.hint(format!("git check-attr filter -- {path}")),
     }
     .into())
+}
+
+/// A tree whose attributes put this filter on every file.
+fn attributes_tree(git: &Git, name: &str) -> Result<Oid> {
+    let line = format!("* filter={name}\n");
+    let blob = git.write(["hash-object", "-w", "--stdin"]).stdin(line).capture()?;
+    let entry = format!("100644 blob {}\t.gitattributes\n", blob.trim());
+    Ok(git.write(["mktree"]).stdin(entry).capture()?.trim().parse()?)
 }

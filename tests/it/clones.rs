@@ -68,3 +68,21 @@ fn a_run_that_cannot_fetch_them_says_how() {
     sandbox.git(&["remote", "remove", "origin"]);
     sandbox.cowork(&["resume"]).exits(5).says("git fetch --unshallow");
 }
+
+/// The newest commit is a person's, and the base went on.
+#[test]
+fn a_shallow_clone_that_has_no_commit_of_the_session_fetches_them() {
+    let mut sandbox = Sandbox::new();
+    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    sandbox.commit_file("notes.txt", "mine\n", "notes");
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.commit_file("more.txt", "more\n", "more");
+    clone(&mut sandbox, &["--depth=1", "--no-single-branch"]);
+    sandbox.git(&["switch", "-q", "cowork/todo"]);
+    for command in ["status", "log", "verify"] {
+        sandbox.cowork(&[command]).says("does not have all commits of todo");
+    }
+    sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
+    let stat = sandbox.cowork(&["diff", "--stat"]).exits(0).stdout;
+    assert!(stat.contains("lib/store.sh") && stat.contains("notes.txt"), "{stat}");
+}

@@ -36,9 +36,12 @@ fn store_elsewhere(sandbox: &Sandbox) {
 
 /// Encrypts everything below `.cowork`.
 fn encrypt(sandbox: &Sandbox) {
+    encrypt_as(sandbox, ".cowork/sessions/** filter=git-crypt diff=git-crypt\n");
+}
+
+fn encrypt_as(sandbox: &Sandbox, attributes: &str) {
     let clean = "printf '\\000GITCRYPT\\000'; tr 'A-Za-z' 'N-ZA-Mn-za-m'";
     let smudge = "tail -c +11 | tr 'A-Za-z' 'N-ZA-Mn-za-m'";
-    let attributes = ".cowork/sessions/** filter=git-crypt diff=git-crypt\n";
     filter(sandbox, "git-crypt", clean, smudge, attributes);
 }
 
@@ -85,19 +88,12 @@ fn a_pointer_that_was_committed_is_read_as_the_document() {
     assert_eq!(sandbox.cowork(&["show", "prd"]).exits(0).stdout.trim(), text.trim());
     assert!(sandbox.cowork(&["status"]).exits(0).stdout.contains("todo"));
     assert!(sandbox.cowork(&["log"]).exits(0).stdout.contains("prd"));
-    let before = sandbox.all_refs();
-    sandbox.cowork(&["verify", "--fix"]);
-    let commits = sandbox.git(&["rev-list", "--count", &format!("{}..", before_tip(&before))]);
-    for commit in sandbox.git(&["rev-list", &format!("-{commits}"), "HEAD"]).lines() {
-        assert_ne!(sandbox.git(&["show", "--format=", "--name-only", commit]), "", "empty commit");
-    }
+    let before = sandbox.git(&["rev-parse", "HEAD"]);
+    sandbox.cowork(&["verify"]).exits(0);
+    sandbox.cowork(&["verify", "--fix"]).exits(0);
+    assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), before, "no empty commit");
     fs::remove_dir_all(sandbox.path(".git/store")).unwrap();
     sandbox.cowork(&["show", "prd"]).exits(5).says("git lfs pull");
-}
-
-fn before_tip(refs: &str) -> &str {
-    let line = refs.lines().find(|line| line.contains("refs/heads/cowork/todo")).unwrap();
-    line.split(' ').find(|word| word.len() >= 40).unwrap()
 }
 
 #[test]
@@ -139,4 +135,91 @@ fn line_ends_that_git_would_refuse_are_not_those_of_documents() {
     sandbox.auto(&["--stop-after", "plan"]).exits(0);
     assert!(!sandbox.artifact("prd.md").contains('\r'));
     sandbox.cowork(&["verify"]).exits(0);
+}
+
+/// Git merges no file that it takes for binary: it leaves one side, without markers.
+#[test]
+fn both_sides_of_an_encrypted_document_are_merged() {
+    let sandbox = Sandbox::new();
+    encrypt(&sandbox);
+    sandbox.git(&["config", "cowork.project.filters", "true"]);
+    sandbox.auto(&["--stop-after", "plan"]).exits(0);
+    let prd = ".cowork/sessions/todo/prd.md";
+    sandbox.git(&["branch", "-q", "other"]);
+    for (branch, from, to) in
+        [("cowork/todo", "List todos", "Show todos"), ("other", "Add a todo", "Write a todo")]
+    {
+        sandbox.git(&["switch", "-q", branch]);
+        let text = sandbox.read(prd).replace(&format!(" {from}\n"), &format!(" {to}\n"));
+        sandbox.commit_file(prd, &text, to);
+    }
+    sandbox.git(&["switch", "-q", "cowork/todo"]);
+    assert!(sandbox.git_fails(&["merge", "other"]));
+    sandbox.cowork(&["verify", "--fix"]);
+    let merged = sandbox.read(prd);
+    assert!(merged.contains("Show todos") && merged.contains("Write a todo"), "{merged}");
+}
+
+#[test]
+fn of_several_filters_the_one_that_encrypts_decides() {
+    let sandbox = Sandbox::new();
+    store_elsewhere(&sandbox);
+    encrypt_as(&sandbox, "*.json filter=lfs\ndesign.md filter=git-crypt\n");
+    sandbox.auto(&[]).exits(5).says("the filter 'git-crypt' changes");
+    assert!(sandbox.server.requests().is_empty(), "nothing was paid");
+}
+
+/// The attributes are on the session's branch only, and name only its own folder.
+#[test]
+fn an_encrypted_session_is_read_from_other_branches() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["switch", "-q", "-c", "crypt"]);
+    encrypt_as(&sandbox, ".cowork/sessions/todo/** filter=git-crypt\n");
+    sandbox.git(&["config", "cowork.project.filters", "true"]);
+    sandbox.auto(&[]).exits(0);
+    sandbox.cowork(&["verify"]).exits(0);
+    sandbox.git(&["switch", "-q", "main"]);
+    for command in [&["verify", "todo"][..], &["status", "todo"], &["show", "todo", "prd"]] {
+        sandbox.cowork(command).exits(0);
+    }
+    sandbox.cowork(&["merge", "todo"]).exits(0);
+}
+
+#[test]
+fn a_filter_that_does_not_work_is_told_before_anything_is_made() {
+    for (clean, why) in [("cat", "as it is"), ("base64", "cannot be told"), ("exit 1", "failed")] {
+        let sandbox = Sandbox::new();
+        filter(&sandbox, "own", "cat", "cat", ".cowork/** filter=own\n");
+        sandbox.executable(&sandbox.root().join("filters/clean"), clean);
+        sandbox.git(&["config", "cowork.project.filters", "true"]);
+        sandbox.auto(&[]).exits(5).says("the filter 'own' does not work").says(why);
+        assert!(sandbox.server.requests().is_empty(), "nothing was paid");
+    }
+}
+
+#[test]
+fn a_filter_that_comes_later_stops_the_next_run() {
+    let sandbox = Sandbox::new();
+    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    store_elsewhere(&sandbox);
+    let before = sandbox.server.requests().len();
+    let told = sandbox.cowork(&["resume", "--review", "auto"]).exits(5);
+    told.says("would commit a pointer").says(".cowork/** -filter");
+    assert_eq!(sandbox.server.requests().len(), before, "nothing was paid");
+    sandbox.write(".gitattributes", "*.md filter=lfs\n.cowork/** -filter\n");
+    sandbox.commit_all("exempt");
+    sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
+    sandbox.cowork(&["verify"]).exits(0);
+}
+
+/// Attributes of a session from before they kept line ends.
+#[test]
+fn older_attributes_get_the_line_that_safecrlf_needs() {
+    let sandbox = Sandbox::new();
+    let old = "*.json linguist-generated\nknowledge.md merge=union\n";
+    sandbox.commit_file(".cowork/.gitattributes", old, "attributes");
+    sandbox.git(&["config", "core.autocrlf", "true"]);
+    sandbox.git(&["config", "core.safecrlf", "true"]);
+    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    assert_eq!(sandbox.read(".cowork/.gitattributes"), format!("* -text\n{old}"));
 }

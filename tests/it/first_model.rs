@@ -56,8 +56,15 @@ fn the_only_thing_that_is_there_is_used_after_enter_and_remembered() {
     // Whether it is signed in is asked when it is used.
     terminal.ends();
     assert!(global(&sandbox).contains("cowork.llm.agent=claude"), "{}", global(&sandbox));
-    let models = sandbox.cowork(&["config", "llm"]).exits(0).stdout;
-    assert!(models.contains("claude"), "{models}");
+    for command in [&["config", "llm"][..], &["models"]] {
+        let shown = sandbox.cowork(command).exits(0).stdout;
+        assert!(shown.contains("claude"), "{shown}");
+    }
+    // Another server wins over it.
+    let server = sandbox.server.base_url();
+    let run = ["--base-url", &server, "--model", "scripted"];
+    let new = ["new", "-n", "todo", "a todo list", "--review", "auto", "--stop-after", "idea"];
+    sandbox.cowork(&[&run[..], &new].concat()).exits(0).says("model: scripted at");
 }
 
 #[test]
@@ -78,4 +85,16 @@ fn several_are_a_list_and_a_key_is_never_written() {
     assert!(!global(&sandbox).contains("xai-key"), "{}", global(&sandbox));
     let shown = sandbox.cowork(&["config", "llm"]).exits(0).stdout;
     assert!(shown.contains("https://api.x.ai/v1") && !shown.contains("xai-key"), "{shown}");
+}
+
+#[test]
+fn the_key_of_a_hosted_api_is_sent_to_no_other_server() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set_env("GROQ_API_KEY", "groq-key-0123456789");
+    sandbox.set_env("COWORK_LLM_API_KEY", "");
+    sandbox.git(&["config", "--global", "cowork.llm.provider", "groq"]);
+    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    for request in sandbox.server.requests() {
+        assert!(!format!("{:?}", request.headers).contains("groq-key"), "{:?}", request.headers);
+    }
 }
