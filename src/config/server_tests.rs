@@ -8,6 +8,7 @@ use super::{Config, HOSTED_APIS, ModelConfig};
 
 const HOSTED: &str = HOSTED_APIS[0].base_url;
 
+const CLAUDE: &str = HOSTED_APIS[1].model;
 const ANTHROPIC: &str = "[llm]\nprovider = \"anthropic\"\n";
 
 #[test]
@@ -15,7 +16,7 @@ fn claudes_own_provider_has_an_address_and_a_key_of_its_own() {
     let case = Case::new().user(ANTHROPIC).env("OPENAI_API_KEY", "o");
     let llm = case.config().llm;
     assert_eq!(llm.base_url, "https://api.anthropic.com/v1");
-    assert_eq!((llm.api_key.as_str(), llm.model.as_str()), ("", ""), "not OpenAI's key");
+    assert_eq!((llm.api_key.as_str(), &*llm.model), ("", CLAUDE), "not OpenAI's key");
     assert_eq!((llm.rate_limit, llm.answer_s), (Some(30), 1800));
     let case = case.env("OPENAI_BASE_URL", "https://o.example/v1").env("ANTHROPIC_API_KEY", "a");
     let llm = case.config().llm;
@@ -50,7 +51,7 @@ fn further_models_of_claudes_provider_get_its_key() {
     let key = |name: &str| config.models[name].api_key.as_str();
     assert_eq!(["judge", "a.b", "elsewhere", "keyed"].map(key), ["a", "a", "", "own"]);
     assert_eq!(config.models["judge"].base_url, "https://api.anthropic.com/v1");
-    assert_eq!((config.models["a.b"].model.as_str(), config.llm.api_key.as_str()), ("", ""));
+    assert_eq!((&*config.models["a.b"].model, config.llm.api_key.as_str()), (CLAUDE, ""));
     // A model on the same server as [llm] has the same key.
     let both = format!("{ANTHROPIC}[models.small]\nmodel = \"claude-small\"\n");
     let config = Case::new().user(&both).env("COWORK_LLM_API_KEY", "c").config();

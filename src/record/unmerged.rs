@@ -166,8 +166,9 @@ fn solve_records(
             || Ok::<_, anyhow::Error>(prose(&text(&base)?.unwrap_or_default(), &our, &their));
         let by_person = if unmerged.contains(&path) {
             // Git merges no file that a filter encrypts, and leaves one side without markers.
-            !there.lines().any(|line| line.starts_with("<<<<<<< "))
-                && !(is_one_side && merged()?.is_some())
+            let has_markers = there.lines().any(|line| line.starts_with("<<<<<<< "));
+            let is_binary = is_one_side && merged()?.is_some();
+            !has_markers && !is_binary
         } else if is_one_side {
             false
         } else {
