@@ -236,7 +236,11 @@ impl Look {
         let same = there.map(|(_, report)| report) == git::snapshot::blob_id(git, own, &report)?;
         Ok(match copy {
             Some(copy) => Some(Merged { whole: copy.whole && same, ..copy }),
-            None => same.then(|| Merged { commit: tip.clone(), tip: None, whole: true }),
+            // Of a plain merge the commits are there; the session may have gone on since.
+            None => same.then(|| {
+                let is_plain = session.history.iter().any(|entry| reached(&entry.commit));
+                Merged { commit: tip.clone(), tip: None, whole: !is_plain }
+            }),
         })
     }
 

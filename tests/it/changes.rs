@@ -64,6 +64,20 @@ fn a_session_is_merged_with_its_finished_changes() {
     sandbox.assert_sound();
 }
 
+/// Merged by git, then corrected: the correction is not merged yet.
+#[test]
+fn what_came_after_a_plain_merge_is_merged_too() {
+    let sandbox = Sandbox::delivered();
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.git(&["merge", "-q", "--no-ff", "-m", "by hand", "cowork/todo"]);
+    sandbox.git(&["switch", "-q", "cowork/todo"]);
+    sandbox.commit_file("lib/store.sh", "# corrected\n", "correct it");
+    sandbox.cowork(&["review", "todo", "--stage", "coding", "--pass"]).exits(0);
+    sandbox.cowork(&["merge", "todo"]).exits(0);
+    assert_eq!(sandbox.blob("main", "lib/store.sh"), "# corrected\n");
+    sandbox.cowork(&["merge", "todo"]).exits(0).says("already merged");
+}
+
 #[test]
 fn different_things_merge_in_both_orders() {
     let sandbox = two_changes();

@@ -45,10 +45,9 @@ pub(crate) struct MergeArgs {
 }
 
 pub(crate) fn run(context: &Context, args: &MergeArgs) -> Answer {
-    let (git, refs) = (context.git()?, context.refs()?);
     let name = delivered::name(context, args.name.as_ref())?;
     let changes = match args.with_changes {
-        true => delivered::changes(git, &refs, &name)?,
+        true => delivered::changes(context, &name)?,
         false => Vec::new(),
     };
     let into = merge(context, args, name, args.into.as_deref())?;

@@ -49,23 +49,22 @@ pub(crate) fn newest(git: &Git, refs: &RefNames) -> anyhow::Result<Option<Sessio
     Ok(open.map(|(head, _)| head.clone()))
 }
 
-/// The delivered change requests of a session, oldest first.
+/// The delivered change requests of a session, oldest first; the others are named.
 ///
 /// # Errors
 /// Git fails.
-pub(crate) fn changes(
-    git: &Git,
-    refs: &RefNames,
-    name: &SessionName,
-) -> anyhow::Result<Vec<SessionName>> {
-    let (mut heads, _) = heads(git, refs)?;
-    let is_change = |head: &SessionHead| {
-        let parent = head.name().patch_parts().map(|(parent, _)| parent);
-        parent == Some(name.as_str()) && head.is_completed()
-    };
-    heads.retain(is_change);
+pub(crate) fn changes(context: &Context, name: &SessionName) -> anyhow::Result<Vec<SessionName>> {
+    let (mut heads, _) = heads(context.git()?, &context.refs()?)?;
+    heads.retain(|head| {
+        head.name().patch_parts().is_some_and(|(parent, _)| parent == name.as_str())
+    });
     heads.sort_by_key(SessionHead::time);
-    Ok(heads.iter().map(|head| head.name().clone()).collect())
+    let (done, open): (Vec<_>, Vec<_>) = heads.iter().partition(|head| head.is_completed());
+    for head in open {
+        let text = format!("{} is not delivered, and is left out", head.name());
+        context.ui.emit(Event::Note { text });
+    }
+    Ok(done.iter().map(|head| head.name().clone()).collect())
 }
 
 /// The commit that merged a session, formatted as `: 1a2b3c4`; empty if that commit is the
