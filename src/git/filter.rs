@@ -47,6 +47,10 @@ const MADE: [Made; 7] = [
     made_by(b"$ANSIBLE_VAULT;", "", ""),
 ];
 
+/// A clone's `.lfsconfig` may name any server: what is only read fetches nothing.
+const NOTHING_FETCHED: [&str; 4] =
+    ["-c", "lfs.url=file:///nothing-is-fetched", "-c", "lfs.transfer.maxretries=1"];
+
 /// The filters that apply to these paths, each once, with the first path that has it.
 ///
 /// # Errors
@@ -150,8 +154,12 @@ pub(super) fn undone(
 ) -> Result<Vec<u8>> {
     let through = |source: Option<String>| {
         let path = format!("--path={path}");
-        let options = source.as_deref().into_iter().chain(["cat-file", "--filters", &path]);
-        let output = git.read(options).arg(blob.as_str()).output().ok()?;
+        let options = NOTHING_FETCHED.into_iter().chain(source.as_deref());
+        let output = git
+            .read(options.chain(["cat-file", "--filters", &path]))
+            .arg(blob.as_str())
+            .output()
+            .ok()?;
         (output.success() && !made(&output.stdout)).then_some(output.stdout)
     };
     let known = MADE.iter().find(|made| bytes.starts_with(made.start));

@@ -3,6 +3,7 @@
 //! `conventions` and `filters` with stand-ins.
 
 use std::fs;
+use std::net::TcpListener;
 use std::path::PathBuf;
 
 use serde_json::json;
@@ -147,6 +148,25 @@ fn git_lfs_for_documents() {
     sandbox.commit_all("lfs");
     runs_to_the_merge(&sandbox);
     assert!(sandbox.blob("main", ".cowork/sessions/todo/prd.md").starts_with("# "));
+}
+
+/// The server that a clone names is not asked for a document.
+#[test]
+fn a_pointer_of_git_lfs_downloads_nothing() {
+    let Some(sandbox) = with(&["git-lfs"]) else { return };
+    sandbox.auto(&["--stop-after", "prd"]).exits(0);
+    sandbox.git(&["lfs", "install", "--local"]);
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    server.set_nonblocking(true).unwrap();
+    let url = format!("[lfs]\n\turl = http://{}/\n", server.local_addr().unwrap());
+    sandbox.commit_file(".lfsconfig", &url, "lfs");
+    let pointer = format!(
+        "version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize 12345\n",
+        "a".repeat(64)
+    );
+    sandbox.commit_file(".cowork/sessions/todo/prd.md", &pointer, "pointer");
+    sandbox.cowork(&["show", "prd"]).exits(5).says("git lfs pull");
+    assert!(server.accept().is_err(), "a server was asked");
 }
 
 #[test]
