@@ -58,7 +58,7 @@ fn settings_that_would_stop_a_session_later_are_named() {
     sandbox.git(&["config", "remote.origin.partialclonefilter", "blob:none"]);
     names(&sandbox, "warning", "partial clone", "git fetch --refetch");
     sandbox.write(".gitattributes", "*.md filter=crypt\n");
-    names(&sandbox, "problem", "the filter 'crypt' changes", ".cowork/** -filter");
+    names(&sandbox, "problem", "the filter 'crypt' applies to", ".cowork/** -filter");
     sandbox.write(".gitattributes", "");
     sandbox.executable(&sandbox.root().join("bin/code"), "exit 0");
     sandbox.git(&["config", "cowork.review.editor", "code"]);
