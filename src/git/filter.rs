@@ -51,6 +51,9 @@ const MADE: [Made; 7] = [
 const NOTHING_FETCHED: [&str; 4] =
     ["-c", "lfs.url=file:///nothing-is-fetched", "-c", "lfs.transfer.maxretries=1"];
 
+/// A document to try a filter with.
+const TEXT: &str = "# A trial of this filter\n";
+
 /// The filters that apply to these paths, each once, with the first path that has it.
 ///
 /// # Errors
@@ -109,13 +112,23 @@ impl Filter {
         files.find(|file| names(&git.top().join(file)))
     }
 
+    /// True if the filter changes a text that is committed. Some only look on, or change other files.
+    ///
+    /// # Errors
+    /// Git cannot be started.
+    pub fn changes_text(&self, git: &Git) -> Result<bool> {
+        let path = format!("--path={}", self.path);
+        let hash = |how: &str| git.write(["hash-object", "--stdin", how]).stdin(TEXT).output();
+        let (filtered, plain) = (hash(&path)?, hash("--no-filters")?);
+        Ok(!filtered.success() || filtered.stdout != plain.stdout)
+    }
+
     /// Tries the filter with a text: what is wrong, if it leaves the text as it is, does not give
     /// it back, or makes something that is not known as its work.
     ///
     /// # Errors
     /// Git cannot be started.
     pub fn trial(&self, git: &Git) -> Result<Option<String>> {
-        const TEXT: &str = "# A trial of this filter\n";
         let path = format!("--path={}", self.path);
         let hash = git.write(["hash-object", "-w", "--stdin", &path]).stdin(TEXT).output()?;
         if !hash.success() {

@@ -80,17 +80,23 @@ pub fn require_readable(
 ) -> anyhow::Result<Option<Filter>> {
     let paths = Artifact::ALL.map(|artifact| artifact_path(name, artifact));
     let paths: Vec<&str> = paths.iter().map(String::as_str).chain([KNOWLEDGE]).collect();
-    let mut filters = filter::of_paths(git, &paths)?;
+    let filters = filter::of_paths(git, &paths)?;
     if project.filters {
         for filter in &filters {
             require_working(git, filter)?;
         }
         return Ok(None);
     }
-    let Some(at) = filters.iter().position(|filter| !filter.stores_elsewhere()) else {
-        return Ok(filters.pop());
-    };
-    let filter = filters.swap_remove(at);
+    let mut elsewhere = None;
+    let mut other = None;
+    for filter in filters {
+        if filter.stores_elsewhere() {
+            elsewhere = Some(filter);
+        } else if filter.command.is_none() || filter.changes_text(git)? {
+            other = Some(filter);
+        }
+    }
+    let Some(filter) = other else { return Ok(elsewhere) };
     let (name, path) = (&filter.name, &filter.path);
     let error = match &filter.command {
         Some(_) => {

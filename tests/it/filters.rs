@@ -223,3 +223,12 @@ fn older_attributes_get_the_line_that_safecrlf_needs() {
     sandbox.auto(&["--stop-after", "idea"]).exits(0);
     assert_eq!(sandbox.read(".cowork/.gitattributes"), format!("* -text\n{old}"));
 }
+
+#[test]
+fn a_filter_that_leaves_documents_as_they_are_is_no_obstacle() {
+    let sandbox = Sandbox::new();
+    filter(&sandbox, "own", "cat", "cat", "* filter=own\n");
+    sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "prd"]).exits(0);
+    assert!(sandbox.git(&["show", PRD]).starts_with("# "));
+}

@@ -65,9 +65,12 @@ fn start(context: &Context, args: ModifyArgs, writes: bool) -> Answer {
     preflight::check(git, &refs)?;
     // Nobody writes a change for nothing.
     let opened = writes.then(|| models::open(context)).transpose()?;
-    let parent = parent(context, git, &refs, args.project.as_ref())?;
+    if writes {
+        parent(context, git, &refs, args.project.as_ref())?;
+    }
     let change = text_input::text(context, &args.change, args.file.as_deref(), "change")?;
     context.mode()?;
+    let parent = parent(context, git, &refs, args.project.as_ref())?;
     upstream::fetch_missing(context, git, &refs, &parent)?;
     upstream::require_not_behind(git, &refs, &parent)?;
     let ChangeBase { parent: found, base, start, artifacts } = change_base(git, &refs, &parent)?;
