@@ -1,14 +1,14 @@
-//! What the README says plain git answers, run as it is written there.
+//! What the guide says plain git answers, run as it is written there.
 
 use std::path::Path;
 
 use super::{delivered, why};
 
-/// The commands of the README's section, each with the line before it that says what it is for.
+/// The commands of the page's section, each with the line before it that says what it is for.
 fn recipes() -> Vec<(String, String)> {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let readme = std::fs::read_to_string(readme).unwrap();
-    let section = readme.split("## Why is this line here?").nth(1).unwrap();
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/why.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let section = page.split("## The same with plain git").nth(1).unwrap();
     let block = section.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
     let mut all: Vec<(String, String)> = Vec::new();
     for line in block.lines() {
