@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::git::filter::{self, Filter};
 use crate::git::{self, Git, Object, Oid};
 use crate::session::{SessionName, artifact_path};
+use crate::shell_quote::quoted;
 
 /// The attributes file for the files of git-cowork.
 pub const ATTRIBUTES: &str = ".cowork/.gitattributes";
@@ -102,36 +103,38 @@ pub fn require_readable(
         Some(_) => {
             Error::repository(format!("the filter '{name}' changes {path} when it is committed"))
         }
-        None => {
-            let error = Error::repository(format!(
-                "the filter '{name}' applies to {path} and is not set up in this clone"
-            ));
-            set_up(error, &filter)
-        }
+        None => not_set_up(&filter),
     };
     Err(exempting(git, error, &filter)
         .hint("or read and write them through it: git config cowork.project.filters true")
         .into())
 }
 
-/// Makes sure that a filter that is meant works here: otherwise git would commit plain text.
+/// Tries a filter that documents should go through. If it failed, git would commit plain text.
 fn require_working(git: &Git, filter: &Filter) -> anyhow::Result<()> {
-    let (name, path) = (&filter.name, &filter.path);
     if filter.command.is_none() {
-        let what = format!("the filter '{name}' applies to {path} and is not set up in this clone");
-        return Err(set_up(Error::repository(what), filter).into());
+        return Err(not_set_up(filter).into());
     }
+    let (name, path) = (&filter.name, &filter.path);
     let Some(why) = filter.trial(git)? else { return Ok(()) };
     Err(Error::repository(format!("the filter '{name}' does not work for {path}: {why}"))
-        .hint(format!("look at it: git config --get-regexp '^filter[.]{name}[.]'"))
+        .hint(format!(
+            "look at it: git config --get-regexp {}",
+            quoted(&format!("^filter.{name}."))
+        ))
         .into())
 }
 
-fn set_up(error: Error, filter: &Filter) -> Error {
-    let Filter { name, .. } = filter;
+fn not_set_up(filter: &Filter) -> Error {
+    let Filter { name, path, .. } = filter;
+    let error = Error::repository(format!(
+        "the filter '{name}' applies to {path} and is not set up in this clone"
+    ));
+    // A clone may bring any name.
+    let key = quoted(&format!("filter.{name}.clean"));
     match filter.set_up() {
         Some(command) => error.hint(format!("set it up: {command}")),
-        None => error.hint(format!("set it up: git config filter.{name}.clean COMMAND")),
+        None => error.hint(format!("set it up: git config {key} COMMAND")),
     }
 }
 

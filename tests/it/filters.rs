@@ -232,3 +232,12 @@ fn a_filter_that_leaves_documents_as_they_are_is_no_obstacle() {
     sandbox.cowork(&["resume", "--review", "auto", "--stop-after", "prd"]).exits(0);
     assert!(sandbox.git(&["show", PRD]).starts_with("# "));
 }
+
+/// The name is the clone's; the command that is shown is pasted into a shell.
+#[test]
+fn the_name_of_a_filter_cannot_end_the_command_in_a_hint() {
+    let sandbox = Sandbox::new();
+    sandbox.commit_file(".gitattributes", ".cowork/** filter=x;touch${IFS}made\n", "attributes");
+    let told = sandbox.auto(&[]).exits(5);
+    told.says("git config 'filter.x;touch${IFS}made.clean' COMMAND");
+}
