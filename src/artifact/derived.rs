@@ -3,13 +3,15 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use anyhow::Result;
+
 use super::agreement::{ReadOnce, is_settled};
-use super::ledger::{History, records_of, replace};
+use super::ledger::{ReadDocument, records_of};
 use super::sections::{
-    self, Context, Dangling, Document, Documents, Reading, RecordFiles, Records, Remark,
-    RemarkKind, Taken, Writer, different_fields, further_status,
+    Document, Documents, Record, RecordFiles, Records, RemarkKind, Writer, different_fields,
+    further_status,
 };
-use super::{Artifact, Files, Flaw, IdFloors, IdKind, read_json, render_json, unreadable};
+use super::{Artifact, Files, Flaw, IdKind, Ledger, render_json, unreadable};
 
 /// The files that contain records.
 pub const RECORDS: [Artifact; 4] = [
@@ -21,7 +23,7 @@ pub const RECORDS: [Artifact; 4] = [
 
 /// A problem in a session's file, with its place: `prd.md:12: …`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct RecordProblem {
     /// The file.
     pub artifact: Artifact,
     /// Line number from 1; 0 for the whole file.
@@ -34,13 +36,19 @@ pub struct Found {
     pub kind: RemarkKind,
 }
 
-impl Found {
+impl RecordProblem {
     fn new(artifact: Artifact, line: usize, id: Option<&str>, text: String) -> Self {
         Self { artifact, line, id: id.map(str::to_owned), text, kind: RemarkKind::Other }
     }
+
+    /// True if it is in one of these JSON files, or about a record of one.
+    fn is_about(&self, files: &[Artifact]) -> bool {
+        let of_record = self.id.as_deref().and_then(IdKind::of).map(IdKind::artifact);
+        files.iter().any(|file| *file == self.artifact || Some(*file) == of_record)
+    }
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for RecordProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.artifact.file_name();
         match self.line {
@@ -54,9 +62,9 @@ impl fmt::Display for Found {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Compared {
     /// Parts of documents that cannot be read.
-    pub unreadable: Vec<Found>,
+    pub unreadable: Vec<RecordProblem>,
     /// Differences between the JSON and the documents.
-    pub different: Vec<Found>,
+    pub different: Vec<RecordProblem>,
     /// JSON files that cannot be read at all, while their documents can.
     pub broken: Vec<Artifact>,
 }
@@ -68,68 +76,34 @@ impl Compared {
     }
 }
 
-/// A version of a session's files, with the last recorded version and the history.
-#[derive(Clone, Copy)]
-pub struct Known<'a> {
-    /// The files to compare.
-    pub files: &'a dyn Files,
-    /// The files in the last recorded version.
-    pub recorded: &'a dyn Files,
-    /// The history of the session's records.
-    pub history: &'a dyn History,
-}
-
-/// The id of the record whose section has this line.
-fn record_at(reading: &Reading, line: usize) -> Option<String> {
-    let section = reading.sections.iter().rev().find(|section| section.line <= line);
-    section.map(|section| section.record.id().to_owned())
-}
-
-/// A document that was read.
-struct Read {
-    document: Document,
-    text: String,
-    reading: Reading,
-    kinds: &'static [IdKind],
-}
-
-impl Known<'_> {
+impl Ledger<'_> {
     /// Compares each of these documents with its JSON.
     ///
     /// # Errors
     ///
     /// If a file cannot be read at all.
-    pub fn compare(&self, looked_at: &[Document]) -> anyhow::Result<Compared> {
+    pub fn compare(&self, documents: &[Document]) -> Result<Compared> {
         let (json, broken) = readable_json(self.files, self.recorded)?;
         let known = json.records();
-        let (read, records) = self.read(looked_at, &known)?;
+        let (read, records) = self.read_documents(documents, &known, Writer::Person)?;
         let mut compared = Compared::default();
         for one in &read {
-            let artifact = one.document.artifact();
-            for remark in &one.reading.refusals {
-                let id = record_at(&one.reading, remark.line);
-                let Remark { line, text, kind } = remark.clone();
-                compared.unreadable.push(Found { artifact, line, id, text, kind });
-            }
+            let refusals = one.reading.refusals.iter();
+            compared.unreadable.extend(refusals.map(|remark| one.problem(remark.clone())));
         }
         compared.unreadable.extend(self.dangling(&read, &records)?);
-        let held = |artifact: Artifact| {
-            read.iter().any(|one| one.kinds.iter().any(|kind| file_of(*kind) == artifact))
-        };
-        for (artifact, why) in broken.into_iter().filter(|(artifact, _)| held(*artifact)) {
-            compared.different.push(Found::new(artifact, 0, None, why.to_string()));
+        let kinds: Vec<IdKind> = read.iter().flat_map(|one| one.kinds.iter().copied()).collect();
+        let is_derived = |json: Artifact| kinds.iter().any(|kind| kind.artifact() == json);
+        for (artifact, why) in broken.into_iter().filter(|(artifact, _)| is_derived(*artifact)) {
+            let problem = RecordProblem::new(artifact, 0, None, why.to_string());
+            compared.different.push(problem);
             compared.broken.push(artifact);
         }
         for one in &read {
-            let found = self.differences(one, &known)?;
-            let told = found.into_iter().filter(|f| !compared.broken.contains(&f.artifact));
-            compared.different.extend(told.filter(|f| f.line > 0));
+            // Records of an unreadable JSON file are not reported: the file itself already is.
+            let all = self.differences(one, &known)?.into_iter();
+            compared.different.extend(all.filter(|problem| !problem.is_about(&compared.broken)));
         }
-        let broken = compared.broken.clone();
-        // Records of an unreadable JSON file are not reported again: the file itself already is.
-        compared.different.retain(|found| {
-            found.line == 0 || !found.id.as_deref().is_some_and(|id| is_in(&broken, id))
-        });
         Ok(compared)
     }
 
@@ -139,13 +113,9 @@ impl Known<'_> {
     /// # Errors
     ///
     /// If a document cannot be read, or a file cannot be written.
-    pub fn derive(
-        &self,
-        looked_at: &[Document],
-        sides: &[&dyn Files],
-    ) -> anyhow::Result<Vec<Artifact>> {
+    pub fn derive(&self, documents: &[Document], sides: &[&dyn Files]) -> Result<Vec<Artifact>> {
         let (old, broken) = readable_json(self.files, self.recorded)?;
-        let (read, records) = self.read(looked_at, &old.records())?;
+        let (read, records) = self.read_documents(documents, &old.records(), Writer::Person)?;
         let kinds: Vec<IdKind> = read.iter().flat_map(|one| one.kinds.iter().copied()).collect();
         if let Some(one) = read.iter().find(|one| !one.reading.refusals.is_empty()) {
             anyhow::bail!("{} cannot be read", one.document.artifact().file_name());
@@ -153,15 +123,13 @@ impl Known<'_> {
         let mut new = old.derived(&records, &kinds);
         for side in sides {
             if let Ok(theirs) = records_of(*side) {
-                let further = further_status(new.records(), &called_the_same(theirs, &records));
-                set(&mut new, further);
+                new.set_records(further_status(new.records(), &called_the_same(theirs, &records)));
             }
         }
-        let broken: Vec<Artifact> = broken.into_iter().map(|(artifact, _)| artifact).collect();
         let mut written = Vec::new();
         for (artifact, text, same) in rendered(&old, &new, Documents::of(self.files)?)? {
-            let held = kinds.iter().any(|kind| file_of(*kind) == artifact);
-            if held && (!same || broken.contains(&artifact)) {
+            let is_derived = kinds.iter().any(|kind| kind.artifact() == artifact);
+            if is_derived && (!same || broken.iter().any(|(json, _)| *json == artifact)) {
                 self.files.write(artifact, &text)?;
                 written.push(artifact);
             }
@@ -169,54 +137,13 @@ impl Known<'_> {
         Ok(written)
     }
 
-    /// Reads these documents, and returns them with all resulting records.
-    fn read(
-        &self,
-        looked_at: &[Document],
-        known: &Records,
-    ) -> anyhow::Result<(Vec<Read>, Records)> {
-        let documents = Documents::of(self.files)?;
-        let mut records = known.clone();
-        let mut found = Vec::new();
-        for document in looked_at.iter().copied() {
-            let Some(text) = self.files.read(document.artifact())? else { continue };
-            let kinds = documents.kinds(document);
-            let in_base = |path: &str| self.history.in_base(path);
-            let mut floors = self.history.floors();
-            known.iter().for_each(|record| floors.see(record.kind(), record.id()));
-            let (used, by) = (self.history.titles(), Writer::Person);
-            let context = Context { kinds, used, floors, present: known, in_base: &in_base, by };
-            let Taken { text, reading, .. } = sections::take(&text, &context, &mut floors);
-            replace(&mut records, kinds, &reading);
-            found.push(Read { document, text, reading, kinds });
-        }
-        Ok((found, records))
-    }
-
-    /// Returns references to records that do not exist.
-    fn dangling(&self, read: &[Read], records: &Records) -> anyhow::Result<Vec<Found>> {
-        let readings: Vec<(Document, &str, &Reading)> =
-            read.iter().map(|one| (one.document, one.text.as_str(), &one.reading)).collect();
-        let used = self.history.titles();
-        let found = sections::references(Documents::of(self.files)?, &readings, records);
-        Ok(found
-            .into_iter()
-            .filter(|one| !one.is_history(used) && !one.waits_for_its_stage(used))
-            .map(|Dangling { document, remark: Remark { line, text, kind }, .. }| {
-                let reading = readings.iter().find(|(other, ..)| *other == document);
-                let id = reading.and_then(|(.., reading)| record_at(reading, line));
-                Found { artifact: document.artifact(), line, id, text, kind }
-            })
-            .collect())
-    }
-
     /// Returns the differences between a document and its JSON.
-    fn differences(&self, one: &Read, known: &Records) -> anyhow::Result<Vec<Found>> {
+    fn differences(&self, one: &ReadDocument, known: &Records) -> Result<Vec<RecordProblem>> {
         let artifact = one.document.artifact();
         let mut found = Vec::new();
         for section in &one.reading.sections {
             let id = section.record.id();
-            let file = file_of(section.record.kind()).file_name();
+            let file = section.record.kind().artifact().file_name();
             let text = match known.get(id) {
                 None => format!("{id} is not in {file}"),
                 Some(record) => {
@@ -227,10 +154,10 @@ impl Known<'_> {
                     format!("{id} differs from {file}: {}", fields.join(", "))
                 }
             };
-            found.push(Found::new(artifact, section.line, Some(id), text));
+            found.push(RecordProblem::new(artifact, section.line, Some(id), text));
         }
         for kind in one.kinds {
-            let json = file_of(*kind);
+            let json = kind.artifact();
             let text = self.files.read(json)?.unwrap_or_default();
             let mut seen = BTreeSet::new();
             let ids = known.ids().filter(|id| IdKind::of(id) == Some(*kind));
@@ -243,7 +170,7 @@ impl Known<'_> {
                     continue;
                 };
                 let line = line_of_id(&text, id);
-                found.push(Found::new(json, line, Some(id), said));
+                found.push(RecordProblem::new(json, line, Some(id), said));
             }
         }
         Ok(found)
@@ -256,17 +183,9 @@ pub fn is_plainly_same(files: &dyn Files) -> bool {
     let Ok(records) = records_of(files) else { return false };
     let ids: BTreeSet<&str> = records.ids().collect();
     matches!(is_settled(files), Ok(true))
-        && records.iter().all(|record| record.references().iter().all(|id| ids.contains(id)))
-}
-
-/// Returns the file that contains a kind of record.
-pub(super) const fn file_of(kind: IdKind) -> Artifact {
-    match kind {
-        IdKind::Requirement => Artifact::Requirements,
-        IdKind::Feature => Artifact::Features,
-        IdKind::Component => Artifact::DesignSpec,
-        IdKind::Task => Artifact::ImplementationPlan,
-    }
+        && records
+            .iter()
+            .all(|record| record.references().iter().all(|id| ids.contains(id.as_str())))
 }
 
 /// The document from which a JSON file of this session is generated: the plan, where there is no
@@ -274,14 +193,10 @@ pub(super) const fn file_of(kind: IdKind) -> Artifact {
 ///
 /// # Errors
 /// If a file cannot be read.
-pub fn document_of(files: &dyn Files, json: Artifact) -> anyhow::Result<Option<Artifact>> {
-    let kind = IdKind::ALL.into_iter().find(|kind| file_of(*kind) == json);
+pub fn document_of(files: &dyn Files, json: Artifact) -> Result<Option<Artifact>> {
+    let kind = IdKind::ALL.into_iter().find(|kind| kind.artifact() == json);
     let documents = Documents::of(files)?;
     Ok(kind.and_then(|kind| documents.holding(kind)).map(Document::artifact))
-}
-
-fn is_in(files: &[Artifact], id: &str) -> bool {
-    IdKind::of(id).is_some_and(|kind| files.contains(&file_of(kind)))
 }
 
 /// Returns the line number of a record in JSON, from 1. If the id occurs twice, returns the last
@@ -294,19 +209,12 @@ fn line_of_id(text: &str, id: &str) -> usize {
     from_below.map_or(1, |below| count - below)
 }
 
-/// Reads a document without knowledge of its history.
-pub(super) fn plainly_read(text: &str, kinds: &[IdKind], present: &Records) -> Reading {
-    let used = std::collections::BTreeMap::new();
-    let (floors, by) = (IdFloors::default(), Writer::Person);
-    sections::read(text, &Context { kinds, used: &used, floors, present, in_base: &|_| true, by })
-}
-
 /// Reads the JSON. For a file that cannot be read, or that `recorded` has and is missing, uses the
 /// version in `recorded` and returns the reason.
 pub(super) fn readable_json(
     files: &dyn Files,
     recorded: &dyn Files,
-) -> anyhow::Result<(RecordFiles, Vec<(Artifact, Flaw)>)> {
+) -> Result<(RecordFiles, Vec<(Artifact, Flaw)>)> {
     let (mut found, mut broken) = (RecordFiles::default(), Vec::new());
     for artifact in RECORDS {
         let readable = |text: &String| unreadable(artifact, text.as_bytes()).is_none();
@@ -325,23 +233,11 @@ pub(super) fn readable_json(
                 earlier
             }
         };
-        let Some(text) = text else { continue };
-        match artifact {
-            Artifact::Requirements => found.requirements = read_json(artifact, &text)?,
-            Artifact::Features => found.features = read_json(artifact, &text)?,
-            Artifact::DesignSpec => found.design = read_json(artifact, &text)?,
-            _ => found.plan = read_json(artifact, &text)?,
+        if let Some(text) = text {
+            found.read(artifact, &text)?;
         }
     }
     Ok((found, broken))
-}
-
-/// Replaces the records in their files.
-pub(super) fn set(files: &mut RecordFiles, records: Records) {
-    files.requirements.requirements = records.requirements;
-    files.features.features = records.features;
-    files.design.components = records.components;
-    files.plan.tasks = records.tasks;
 }
 
 /// Returns the text of each file, and true if the file is unchanged. A changed file says which of
@@ -350,7 +246,7 @@ pub(super) fn rendered(
     old: &RecordFiles,
     new: &RecordFiles,
     documents: Documents,
-) -> anyhow::Result<Vec<(Artifact, String, bool)>> {
+) -> Result<Vec<(Artifact, String, bool)>> {
     let mut marked = new.clone();
     for kind in IdKind::ALL {
         if let Some(document) = documents.holding(kind).filter(|one| documents.has(*one)) {
@@ -377,7 +273,6 @@ pub(super) fn rendered(
 /// Returns the records of a side whose id and title are the same in `here`. An id with another
 /// title may be another record.
 fn called_the_same(side: Records, here: &Records) -> Records {
-    let same =
-        side.iter().filter(|one| here.get(one.id()).is_some_and(|r| r.title() == one.title()));
-    same.collect()
+    let is_same = |one: &Record| here.get(one.id()).is_some_and(|r| r.title() == one.title());
+    side.into_records().filter(is_same).collect()
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::derived::{file_of, set};
 use super::ledger::{Read, files_of, records_of};
 use super::sections::{self, Document, Documents, Record, Records, Writer};
 use super::{Artifact, IdKind, Ledger};
@@ -34,7 +33,7 @@ impl Ledger<'_> {
         let mut recorded = vec![records_of(self.recorded)?];
         recorded.extend(self.history.committed().map(records_of).transpose()?);
         let mut found = Vec::new();
-        for (artifact, kind) in IdKind::ALL.map(|kind| (file_of(kind), kind)) {
+        for (artifact, kind) in IdKind::ALL.map(|kind| (kind.artifact(), kind)) {
             let Some(document) = documents.holding(kind) else { continue };
             if !candidates.contains(&artifact) || self.files.read(document.artifact())?.is_none() {
                 continue;
@@ -66,7 +65,7 @@ impl Ledger<'_> {
     /// If a file cannot be read or written.
     pub fn put_back(&self, edited: &[EditedJson]) -> anyhow::Result<()> {
         let is_edited =
-            |record: &Record| edited.iter().any(|one| one.artifact == file_of(record.kind()));
+            |record: &Record| edited.iter().any(|one| one.artifact == record.kind().artifact());
         let recorded = records_of(self.recorded)?;
         let mut records = self.records()?;
         let removed: Vec<Record> =
@@ -79,7 +78,7 @@ impl Ledger<'_> {
             record
         });
         let mut files = files_of(self.files)?;
-        set(&mut files, records.collect());
+        files.set_records(records.collect());
         self.write_files(&files)?;
         Ok(())
     }

@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{
-    ChangeRequest, DesignSpec, Feature, FeatureList, Feedback, IdFloors, IdKind, Plan, Requirement,
-    Requirements, SessionFile, Task,
+    ChangeRequest, DesignSpec, FeatureList, Feedback, IdFloors, Plan, Requirements, SessionFile,
+    records_of,
 };
 use crate::error::Error;
 
@@ -264,18 +264,7 @@ impl<'a> Store<'a> {
 
     /// Raises `floors` to the highest ids in these files.
     pub fn see_ids(&self, floors: &mut IdFloors) -> anyhow::Result<()> {
-        for Requirement { id, .. } in &self.requirements()?.requirements {
-            floors.see(IdKind::Requirement, id);
-        }
-        for Feature { id, .. } in &self.features()?.features {
-            floors.see(IdKind::Feature, id);
-        }
-        for component in &self.design()?.components {
-            floors.see(IdKind::Component, &component.id);
-        }
-        for Task { id, .. } in &self.plan()?.tasks {
-            floors.see(IdKind::Task, id);
-        }
+        records_of(self.files)?.ids().for_each(|id| floors.see_all(id));
         Ok(())
     }
 }

@@ -3,6 +3,8 @@
 //! A new id is one above the highest in the session's history and the current draft; numbers are
 //! never reused. The caller reads history and passes it as [`IdFloors`].
 
+use super::Artifact;
+
 /// The kind of record that an id names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IdKind {
@@ -20,34 +22,50 @@ impl IdKind {
     /// All kinds.
     pub const ALL: [Self; 4] = [Self::Requirement, Self::Feature, Self::Component, Self::Task];
 
-    /// Returns the part before the number.
-    pub const fn prefix(self) -> &'static str {
+    /// Returns the prefix of the ids, the name of a record, and the name of several, which is the
+    /// name of their list in JSON.
+    const fn words(self) -> [&'static str; 3] {
         match self {
-            Self::Requirement => "REQ-",
-            Self::Feature => "FEAT-",
-            Self::Component => "COMP-",
-            Self::Task => "TASK-",
+            Self::Requirement => ["REQ-", "requirement", "requirements"],
+            Self::Feature => ["FEAT-", "feature", "features"],
+            Self::Component => ["COMP-", "component", "components"],
+            Self::Task => ["TASK-", "task", "tasks"],
         }
     }
 
-    /// Returns the prefix without its hyphen.
-    pub const fn word(self) -> &'static str {
+    /// Returns the JSON file with the records of this kind.
+    pub const fn artifact(self) -> Artifact {
         match self {
-            Self::Requirement => "REQ",
-            Self::Feature => "FEAT",
-            Self::Component => "COMP",
-            Self::Task => "TASK",
+            Self::Requirement => Artifact::Requirements,
+            Self::Feature => Artifact::Features,
+            Self::Component => Artifact::DesignSpec,
+            Self::Task => Artifact::ImplementationPlan,
         }
+    }
+
+    /// Returns the part before the number.
+    pub const fn prefix(self) -> &'static str {
+        self.words()[0]
+    }
+
+    /// Returns the prefix without its hyphen.
+    pub fn word(self) -> &'static str {
+        self.prefix().trim_end_matches('-')
     }
 
     /// Returns the name of the kind.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Requirement => "requirement",
-            Self::Feature => "feature",
-            Self::Component => "component",
-            Self::Task => "task",
-        }
+        self.words()[1]
+    }
+
+    /// Returns the plural of the name.
+    pub const fn plural(self) -> &'static str {
+        self.words()[2]
+    }
+
+    /// Formats a count: `1 task`, `3 tasks`.
+    pub fn count(self, number: usize) -> String {
+        format!("{number} {}", if number == 1 { self.name() } else { self.plural() })
     }
 
     /// Returns the kind of an id, by its prefix.
@@ -78,32 +96,14 @@ pub fn number_of(kind: IdKind, id: &str) -> Option<u32> {
 
 /// The highest number of each kind that a session's history has used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct IdFloors {
-    /// Highest `REQ-`.
-    pub requirement: u32,
-    /// Highest `FEAT-`.
-    pub feature: u32,
-    /// Highest `COMP-`.
-    pub component: u32,
-    /// Highest `TASK-`.
-    pub task: u32,
-}
+pub struct IdFloors([u32; IdKind::ALL.len()]);
 
 impl IdFloors {
-    fn slot(&mut self, kind: IdKind) -> &mut u32 {
-        match kind {
-            IdKind::Requirement => &mut self.requirement,
-            IdKind::Feature => &mut self.feature,
-            IdKind::Component => &mut self.component,
-            IdKind::Task => &mut self.task,
-        }
-    }
-
     /// Records that this id has been used.
     pub fn see(&mut self, kind: IdKind, id: &str) {
         if let Some(number) = number_of(kind, id) {
-            let slot = self.slot(kind);
-            *slot = (*slot).max(number);
+            let highest = &mut self.0[kind as usize];
+            *highest = number.max(*highest);
         }
     }
 
@@ -115,17 +115,16 @@ impl IdFloors {
     }
 
     /// Returns the highest id of each kind that has one.
-    pub fn ids(mut self) -> Vec<String> {
-        let numbers = IdKind::ALL.map(|kind| (kind, *self.slot(kind)));
-        let used = numbers.into_iter().filter(|(_, number)| *number > 0);
+    pub fn ids(self) -> Vec<String> {
+        let used = IdKind::ALL.into_iter().zip(self.0).filter(|(_, number)| *number > 0);
         used.map(|(kind, number)| kind.format(number)).collect()
     }
 
     /// Returns the next id of a kind, and records it.
     pub fn next(&mut self, kind: IdKind) -> String {
-        let slot = self.slot(kind);
-        *slot = slot.saturating_add(1);
-        kind.format(*slot)
+        let highest = &mut self.0[kind as usize];
+        *highest = highest.saturating_add(1);
+        kind.format(*highest)
     }
 }
 
@@ -154,7 +153,7 @@ mod tests {
 
     #[test]
     fn the_highest_ids_are_written_and_read_back() {
-        let floors = IdFloors { requirement: 4, feature: 2, component: 0, task: 12 };
+        let floors = IdFloors([4, 2, 0, 12]);
         assert_eq!(floors.ids(), ["REQ-004", "FEAT-002", "TASK-012"]);
         let mut read = IdFloors::default();
         read.see_all("REQ-004 FEAT-002 nonsense TASK-012");

@@ -4,13 +4,15 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::Result;
+
 use super::agreement::is_settled;
-use super::derived::rendered;
+use super::derived::{RecordProblem, rendered};
 use super::sections::{
-    self, Change, Context, Document, Documents, Extent, Reading, Record, RecordFiles, Records,
-    Remark, Writer,
+    self, Change, Context, Dangling, Document, Documents, Extent, Reading, RecordFiles, Records,
+    Remark, Taken, Writer,
 };
-use super::{Artifact, Files, IdFloors, IdKind, Store};
+use super::{Artifact, Files, IdFloors, IdKind, RECORDS};
 
 /// The history of a session's records.
 pub trait History {
@@ -49,8 +51,28 @@ pub struct Settled {
 /// The result of reading all documents, before anything is written.
 pub(super) struct Read {
     pub(super) settled: Settled,
-    texts: Vec<(Document, String)>,
+    /// Empty if the JSON agrees with them.
+    documents: Vec<ReadDocument>,
     pub(super) records: Records,
+}
+
+/// A document that was read.
+pub(super) struct ReadDocument {
+    pub(super) document: Document,
+    /// The text, in which new records have numbers.
+    text: String,
+    pub(super) reading: Reading,
+    pub(super) kinds: &'static [IdKind],
+}
+
+impl ReadDocument {
+    /// Returns the problem that a remark describes, with the record whose section has its line.
+    pub(super) fn problem(&self, Remark { line, text, kind }: Remark) -> RecordProblem {
+        let mut sections = self.reading.sections.iter().rev();
+        let section = sections.find(|section| section.line <= line);
+        let id = section.map(|section| section.record.id().to_owned());
+        RecordProblem { artifact: self.document.artifact(), line, id, text, kind }
+    }
 }
 
 /// The result of a model saving a document.
@@ -74,7 +96,7 @@ impl Ledger<'_> {
     /// # Errors
     ///
     /// If a file cannot be read.
-    pub fn records(&self) -> anyhow::Result<Records> {
+    pub fn records(&self) -> Result<Records> {
         records_of(self.files)
     }
 
@@ -84,14 +106,13 @@ impl Ledger<'_> {
     /// # Errors
     ///
     /// If a file cannot be read or written.
-    pub fn settle(&self, by: Writer) -> anyhow::Result<Settled> {
-        let Read { mut settled, texts, records } = self.read(by)?;
+    pub fn settle(&self, by: Writer) -> Result<Settled> {
+        let Read { mut settled, documents, records } = self.read(by)?;
         if !settled.refusals.is_empty() {
             return Ok(settled);
         }
-        for (document, text) in texts {
-            if self.files.read(document.artifact())?.as_ref() != Some(&text) {
-                self.files.write(document.artifact(), &text)?;
+        for ReadDocument { document, text, .. } in documents {
+            if self.write(document, &text)? {
                 settled.changed.push(document.artifact());
             }
         }
@@ -104,43 +125,65 @@ impl Ledger<'_> {
     /// # Errors
     ///
     /// If a file cannot be read.
-    pub fn unreadable(&self) -> anyhow::Result<Vec<String>> {
+    pub fn unreadable(&self) -> Result<Vec<String>> {
         Ok(self.read(Writer::Person)?.settled.refusals)
     }
 
-    /// Reads every document: returns their texts, with new numbers, and all resulting records.
-    pub(super) fn read(&self, by: Writer) -> anyhow::Result<Read> {
-        let mut settled = Settled::default();
+    /// Reads every document.
+    pub(super) fn read(&self, by: Writer) -> Result<Read> {
+        let (mut settled, present) = (Settled::default(), self.records()?);
         if is_settled(self.files)? {
-            return Ok(Read { settled, texts: Vec::new(), records: self.records()? });
+            return Ok(Read { settled, documents: Vec::new(), records: present });
         }
-        let documents = Documents::of(self.files)?;
+        let (documents, records) = self.read_documents(&Document::ALL, &present, by)?;
+        for one in &documents {
+            settled.notes.extend(told(one.document, &one.reading.notes));
+            settled.refusals.extend(told(one.document, &one.reading.refusals));
+        }
+        let dangling = self.dangling(&documents, &records)?;
+        settled.refusals.extend(dangling.iter().map(ToString::to_string));
+        Ok(Read { settled, documents, records })
+    }
+
+    /// Reads these documents, and returns them with all resulting records; `present` are those of
+    /// the JSON.
+    pub(super) fn read_documents(
+        &self,
+        documents: &[Document],
+        present: &Records,
+        by: Writer,
+    ) -> Result<(Vec<ReadDocument>, Records)> {
+        let all = Documents::of(self.files)?;
         let in_base = |path: &str| self.history.in_base(path);
-        let present = self.records()?;
-        let mut floors = self.floors(&present);
-        let mut texts = Vec::new();
-        let mut records = present.clone();
-        for document in Document::ALL {
+        let (mut records, mut floors) = (present.clone(), self.floors(present));
+        let mut read = Vec::new();
+        for document in documents.iter().copied() {
             let Some(text) = self.files.read(document.artifact())? else { continue };
-            let context = self.context(documents.kinds(document), &present, &in_base, by);
-            let taken = sections::take(&text, &context, &mut floors);
-            settled.notes.extend(told(document, &taken.reading.notes));
-            settled.refusals.extend(told(document, &taken.reading.refusals));
-            replace(&mut records, context.kinds, &taken.reading);
-            texts.push((document, taken.text, taken.reading));
+            let kinds = all.kinds(document);
+            let context = self.context(kinds, present, &in_base, by);
+            let Taken { text, reading, .. } = sections::take(&text, &context, &mut floors);
+            replace(&mut records, kinds, &reading);
+            read.push(ReadDocument { document, text, reading, kinds });
         }
-        let readings: Vec<(Document, &str, &Reading)> = texts
-            .iter()
-            .map(|(document, text, reading)| (*document, text.as_str(), reading))
-            .collect();
+        Ok((read, records))
+    }
+
+    /// Returns the references to records that do not exist.
+    pub(super) fn dangling(
+        &self,
+        documents: &[ReadDocument],
+        records: &Records,
+    ) -> Result<Vec<RecordProblem>> {
+        let readings: Vec<(Document, &str, &Reading)> =
+            documents.iter().map(|one| (one.document, &*one.text, &one.reading)).collect();
         let used = self.history.titles();
-        for one in sections::references(documents, &readings, &records) {
-            if !one.is_history(used) && !one.waits_for_its_stage(used) {
-                settled.refusals.extend(told(one.document, &[one.remark]));
-            }
-        }
-        let texts = texts.into_iter().map(|(document, text, _)| (document, text)).collect();
-        Ok(Read { settled, texts, records })
+        let all = sections::references(Documents::of(self.files)?, &readings, records).into_iter();
+        let due = all.filter(|one| !one.is_history(used) && !one.waits_for_its_stage(used));
+        let problem = |one: Dangling| {
+            let document = documents.iter().find(|other| other.document == one.document)?;
+            Some(document.problem(one.remark))
+        };
+        Ok(due.filter_map(problem).collect())
     }
 
     /// Returns how many records of each kind a document contains.
@@ -148,7 +191,7 @@ impl Ledger<'_> {
     /// # Errors
     ///
     /// If a file cannot be read.
-    pub fn held(&self, document: Document) -> anyhow::Result<Vec<(IdKind, usize)>> {
+    pub fn held(&self, document: Document) -> Result<Vec<(IdKind, usize)>> {
         let records = self.records()?;
         let count = |kind: &IdKind| records.iter().filter(|one| one.kind() == *kind).count();
         let kinds = Documents::of(self.files)?.kinds(document);
@@ -161,14 +204,8 @@ impl Ledger<'_> {
     ///
     /// If the content cannot be accepted: the message names the place and the reason, and nothing
     /// is written. Also if a file cannot be read or written.
-    pub fn save(
-        &self,
-        document: Document,
-        sent: &str,
-        extent: Extent<'_>,
-    ) -> anyhow::Result<Saved> {
-        let artifact = document.artifact();
-        let before = self.files.read(artifact)?;
+    pub fn save(&self, document: Document, sent: &str, extent: Extent<'_>) -> Result<Saved> {
+        let before = self.files.read(document.artifact())?;
         let documents = Documents::with(self.files, document)?;
         let present = self.records()?;
         let in_base = |path: &str| self.history.in_base(path);
@@ -189,10 +226,7 @@ impl Ledger<'_> {
             now.filter(|one| !one.is_history(self.history.titles()) && !one.is_among(&earlier));
         let introduced: Vec<Remark> = introduced.map(|one| one.remark).collect();
         anyhow::ensure!(introduced.is_empty(), refused(document, &introduced));
-        let changed = self.files.read(artifact)?.as_ref() != Some(&saved.text);
-        if changed {
-            self.files.write(artifact, &saved.text)?;
-        }
+        let changed = self.write(document, &saved.text)?;
         let changed = !self.write_json(&records)?.is_empty() || changed;
         let notes = told(document, &saved.reading.notes);
         let numbered = saved.numbered.into_iter().map(|(_, id)| id).collect();
@@ -205,7 +239,7 @@ impl Ledger<'_> {
     ///
     /// If a document cannot contain the record as it is; nothing is written then. Also if a file
     /// cannot be read or written.
-    pub fn change(&self, changes: &[Change]) -> anyhow::Result<()> {
+    pub fn change(&self, changes: &[Change]) -> Result<()> {
         let mut records = self.records()?;
         let documents = Documents::of(self.files)?;
         let in_base = |path: &str| self.history.in_base(path);
@@ -239,12 +273,19 @@ impl Ledger<'_> {
             // A record as Markdown says it, such as a criterion whose text named its test.
             read.sections.into_iter().for_each(|one| records.apply(&Change::Put(one.record)));
             records.order(&ids);
-            if self.files.read(document.artifact())?.as_deref() != Some(text.as_str()) {
-                self.files.write(document.artifact(), &text)?;
-            }
+            self.write(document, &text)?;
         }
         self.write_json(&records)?;
         Ok(())
+    }
+
+    /// Writes a document unless it has this text. Returns true if it was written.
+    fn write(&self, document: Document, text: &str) -> Result<bool> {
+        let is_new = self.files.read(document.artifact())?.as_deref() != Some(text);
+        if is_new {
+            self.files.write(document.artifact(), text)?;
+        }
+        Ok(is_new)
     }
 
     /// Returns the document that contains records of the changed kind; if there is none, the
@@ -288,12 +329,12 @@ impl Ledger<'_> {
     }
 
     /// Writes the JSON files that differ, and returns them.
-    fn write_json(&self, records: &Records) -> anyhow::Result<Vec<Artifact>> {
+    fn write_json(&self, records: &Records) -> Result<Vec<Artifact>> {
         self.write_files(&files_of(self.files)?.derived(records, &IdKind::ALL))
     }
 
     /// Writes these files where they differ, and returns those.
-    pub(super) fn write_files(&self, new: &RecordFiles) -> anyhow::Result<Vec<Artifact>> {
+    pub(super) fn write_files(&self, new: &RecordFiles) -> Result<Vec<Artifact>> {
         let documents = Documents::of(self.files)?;
         let mut changed = Vec::new();
         for (artifact, text, same) in rendered(&files_of(self.files)?, new, documents)? {
@@ -307,18 +348,22 @@ impl Ledger<'_> {
 }
 
 /// Reads the files that contain records.
-pub(super) fn files_of(files: &dyn Files) -> anyhow::Result<RecordFiles> {
-    let store = Store::new(files);
-    Ok(RecordFiles {
-        requirements: store.requirements()?,
-        features: store.features()?,
-        design: store.design()?,
-        plan: store.plan()?,
-    })
+pub(super) fn files_of(files: &dyn Files) -> Result<RecordFiles> {
+    let mut found = RecordFiles::default();
+    for json in RECORDS {
+        if let Some(text) = files.read(json)? {
+            found.read(json, &text)?;
+        }
+    }
+    Ok(found)
 }
 
 /// Returns all records in the JSON.
-pub(super) fn records_of(files: &dyn Files) -> anyhow::Result<Records> {
+///
+/// # Errors
+///
+/// If a file cannot be read.
+pub fn records_of(files: &dyn Files) -> Result<Records> {
     Ok(files_of(files)?.records())
 }
 
@@ -328,7 +373,7 @@ impl Documents {
     /// # Errors
     ///
     /// If a file cannot be read.
-    pub fn of(files: &dyn Files) -> anyhow::Result<Self> {
+    pub fn of(files: &dyn Files) -> Result<Self> {
         let mut documents = Self::default();
         for document in Document::ALL {
             if files.read(document.artifact())?.is_some() {
@@ -343,7 +388,7 @@ impl Documents {
     /// # Errors
     ///
     /// If a file cannot be read.
-    pub fn with(files: &dyn Files, document: Document) -> anyhow::Result<Self> {
+    pub fn with(files: &dyn Files, document: Document) -> Result<Self> {
         let mut documents = Self::of(files)?;
         documents.add(document);
         Ok(documents)
@@ -353,8 +398,7 @@ impl Documents {
 /// Replaces the records of these kinds by those of a document.
 pub(super) fn replace(records: &mut Records, kinds: &[IdKind], reading: &Reading) {
     let others = records.iter().filter(|record| !kinds.contains(&record.kind()));
-    let own = reading.sections.iter().map(|section| section.record.clone());
-    *records = others.chain(own).collect::<Vec<Record>>().into_iter().collect();
+    *records = others.chain(reading.records().into_records()).collect();
 }
 
 /// Formats remarks with the name of their file.

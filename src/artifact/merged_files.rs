@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::derived::{plainly_read, readable_json, rendered, set};
+use super::derived::{readable_json, rendered};
 use super::ledger::replace;
 use super::sections::{
-    self, Document, Documents, MergeProse, Record, Records, Texts, further_status,
+    self, Document, Documents, MergeProse, Records, Texts, further_status, read_plainly,
 };
 use super::{Artifact, Files, IdFloors, IdKind, Renumbered, renumber_text};
 
@@ -96,18 +96,17 @@ fn json_of(
     let their = readable_json(theirs, base)?.0.records();
     let ours_only = old.records();
     let more = their.iter().filter(|record| !ours_only.has(record.id()));
-    let present: Records =
-        ours_only.iter().chain(more).collect::<Vec<Record>>().into_iter().collect();
+    let present: Records = ours_only.iter().chain(more).collect();
     let mut documents = Documents::default();
     texts.keys().for_each(|document| documents.add(*document));
     let mut records = present.clone();
     for (document, text) in texts {
         let kinds = documents.kinds(*document);
-        replace(&mut records, kinds, &plainly_read(text, kinds, &present));
+        replace(&mut records, kinds, &read_plainly(text, kinds, &present));
     }
     let mut new = old.derived(&records, &IdKind::ALL);
     let further = further_status(new.records(), &their);
-    set(&mut new, further);
+    new.set_records(further);
     let mut json = Vec::new();
     for (artifact, text, _) in rendered(&old, &new, documents)? {
         if ours.read(artifact)?.is_some() || theirs.read(artifact)?.is_some() {

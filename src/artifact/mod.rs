@@ -23,7 +23,6 @@ pub mod plan_parts;
 mod readable;
 mod records;
 mod renumber;
-mod renumber_sections;
 mod session_file;
 
 pub mod check;
@@ -34,14 +33,14 @@ pub mod specs;
 pub use agreement::is_settled;
 pub use change::{ChangeRequest, Risk, Scope};
 pub use criterion::Criterion;
-pub use derived::{Compared, Found, Known, RECORDS, document_of, is_plainly_same};
+pub use derived::{Compared, RECORDS, RecordProblem, document_of, is_plainly_same};
 pub use draft_ids::DraftIds;
 pub use edited_json::EditedJson;
 pub use feedback::{BY_HAND, DROPPED, Feedback, FeedbackType, Origin, Severity, UNCHANGED};
 pub use files::{Artifact, Files, Store, read_json, render_json};
 pub use format::{Format, raise};
 pub use id::{IdFloors, IdKind, number_of};
-pub use ledger::{History, Ledger, Saved, Settled};
+pub use ledger::{History, Ledger, Saved, Settled, records_of};
 pub use merged_files::{MergedFiles, RenumberedFiles, merge_files};
 pub use pieces::pieces;
 pub use readable::{Flaw, unreadable};
@@ -49,8 +48,7 @@ pub use records::{
     Category, Component, DesignSpec, Feature, FeatureList, FeatureStatus, Plan, Priority,
     Requirement, Requirements, Task, TaskStatus,
 };
-pub use renumber::{NamedRecord, Renumbered, named_records, renumber_text};
-pub use renumber_sections::{Side, collided, renumber, repeats_ids};
+pub use renumber::{Renumbered, Side, collided, renumber, renumber_text, repeats_ids};
 pub use session_file::{
     AdoptedTask, Base, Parent, SCHEMA_VERSION, SessionFile, SessionKind, SessionOrigin,
 };

@@ -1,54 +1,29 @@
 //! The parts of a plan that is a session's only document.
 
-use std::collections::BTreeMap;
-
-use super::sections::{self, Context, Document, Documents, Records, Writer};
-use super::{IdFloors, IdKind};
+use super::IdKind;
+use super::sections::{Document, Documents, Reading, Records, read_plainly};
 
 /// Returns the sections of requirements and features as they are written.
 pub fn requirement_sections(plan: &str) -> String {
-    let wanted = [IdKind::Requirement, IdKind::Feature];
     let reading = read(plan);
-    let sections = reading.sections.iter().filter(|one| wanted.contains(&one.record.kind()));
+    let sections = reading.sections.iter().filter(|one| one.record.kind() != IdKind::Task);
     let texts: Vec<&str> = sections.map(|one| plan[one.range.clone()].trim()).collect();
     texts.join("\n\n")
 }
 
 /// Returns the text outside all records.
 pub fn prose(plan: &str) -> String {
-    let (mut out, mut at) = (String::new(), 0);
-    for section in read(plan).sections {
-        out.push_str(plan.get(at..section.range.start).unwrap_or_default());
-        at = section.range.end;
-    }
-    out.push_str(plan.get(at..).unwrap_or_default());
-    out.trim().to_owned()
+    read(plan).without(plan, |_| true).trim().to_owned()
 }
 
 /// Returns the plan without its sections of requirements and features.
 pub fn without_requirements(plan: &str) -> String {
-    let (mut out, mut at) = (String::new(), 0);
-    for section in read(plan).sections {
-        if section.record.kind() != IdKind::Task {
-            out.push_str(plan.get(at..section.range.start).unwrap_or_default());
-            at = section.range.end;
-        }
-    }
-    out.push_str(plan.get(at..).unwrap_or_default());
-    out
+    read(plan).without(plan, |record| record.kind() != IdKind::Task)
 }
 
-fn read(plan: &str) -> sections::Reading {
+fn read(plan: &str) -> Reading {
     let alone = Documents { plan: true, ..Documents::default() };
-    let context = Context {
-        kinds: alone.kinds(Document::Plan),
-        used: &BTreeMap::new(),
-        floors: IdFloors::default(),
-        present: &Records::default(),
-        in_base: &|_| false,
-        by: Writer::Model,
-    };
-    sections::read(plan, &context)
+    read_plainly(plan, alone.kinds(Document::Plan), &Records::default())
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Artifact, Files};
+use super::{Artifact, Files, IdKind};
 
 /// How a record changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,8 +39,7 @@ impl Became {
 pub(crate) struct Change {
     /// `COMP-003`
     pub id: String,
-    /// `component`
-    pub kind: &'static str,
+    pub kind: IdKind,
     pub became: Became,
     /// The title or name, from the newer version.
     pub title: String,
@@ -65,9 +64,10 @@ pub(crate) fn changes(
 ) -> anyhow::Result<Vec<Change>> {
     let mut found = Vec::new();
     for artifact in artifacts {
-        let Some((list, kind)) = records_of(*artifact) else { continue };
-        let old = by_id(before.read(*artifact)?.as_deref(), list);
-        let new = by_id(now.read(*artifact)?.as_deref(), list);
+        let mut kinds = IdKind::ALL.into_iter();
+        let Some(kind) = kinds.find(|kind| kind.artifact() == *artifact) else { continue };
+        let old = by_id(before.read(*artifact)?.as_deref(), kind.plural());
+        let new = by_id(now.read(*artifact)?.as_deref(), kind.plural());
         let mut change = |id: &str, became, record: &Value, fields| {
             let title = ["title", "name"].iter().find_map(|field| record.get(field)?.as_str());
             let title = title.unwrap_or_default().to_owned();
@@ -101,7 +101,7 @@ pub(crate) fn signs(changes: &[Change]) -> String {
 
 /// Counts the changes of each kind, in order of appearance.
 fn joined(changes: &[Change], part: impl Fn(Became, String) -> String) -> String {
-    let mut counts: Vec<((Became, &str), usize)> = Vec::new();
+    let mut counts: Vec<((Became, IdKind), usize)> = Vec::new();
     for change in changes {
         let key = (change.became, change.kind);
         match counts.iter_mut().find(|(known, _)| *known == key) {
@@ -109,7 +109,7 @@ fn joined(changes: &[Change], part: impl Fn(Became, String) -> String) -> String
             None => counts.push((key, 1)),
         }
     }
-    let parts = counts.iter().map(|((became, kind), number)| part(*became, count(*number, kind)));
+    let parts = counts.iter().map(|((became, kind), number)| part(*became, kind.count(*number)));
     parts.collect::<Vec<_>>().join(", ")
 }
 
@@ -171,17 +171,6 @@ fn words(value: &Value) -> String {
             }
         }
         other => other.to_string(),
-    }
-}
-
-/// Returns the name of the list in an artifact, and the noun for one of its records.
-const fn records_of(artifact: Artifact) -> Option<(&'static str, &'static str)> {
-    match artifact {
-        Artifact::Requirements => Some(("requirements", "requirement")),
-        Artifact::Features => Some(("features", "feature")),
-        Artifact::DesignSpec => Some(("components", "component")),
-        Artifact::ImplementationPlan => Some(("tasks", "task")),
-        _ => None,
     }
 }
 

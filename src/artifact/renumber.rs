@@ -1,21 +1,15 @@
 //! Resolves id collisions after a merge: if two branches gave one id to different records, one of
 //! the records gets a new id, and all references to it are updated.
 //!
-//! The author of a record is determined from the *sides* of the merge: the artifacts as each change
-//! left them. Works on JSON values, so that fields of other versions survive.
+//! The author of a record is determined from the *sides* of the merge: the records as each change
+//! left them. The new ids are written into headings and fields lines, and the JSON follows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
-mod version;
-
-pub(super) use version::{keep_added, repeats_ids};
-
-use super::{Artifact, Files, IdFloors, render_json};
-use version::{LISTS, List, REFERENCES, Version, id_of, name_of, same, targets};
-
-const DOCUMENTS: [Artifact; 3] = [Artifact::Prd, Artifact::Design, Artifact::Plan];
+use super::derived::{readable_json, rendered};
+use super::ledger::replace;
+use super::sections::{self, Document, Documents, Record, Records, Slot, read_plainly};
+use super::{Artifact, Files, IdFloors};
 
 /// A record that got a new id.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,14 +22,112 @@ pub struct Renumbered {
     pub side: usize,
 }
 
-/// Who wrote a record: one or more sides of the merge.
-struct Author {
-    /// The original id.
-    id: String,
-    /// True if another record has the same id.
-    collided: bool,
-    /// The sides that contain the record as it is, or as it was before a person edited it.
-    sides: BTreeSet<usize>,
+/// A side that assigned ids: a whole version, or the additions of one commit.
+#[derive(Clone, Copy)]
+pub enum Side<'a> {
+    /// A complete version.
+    Whole(&'a dyn Files),
+    /// The records that one commit added.
+    Added {
+        /// The version before the commit.
+        before: &'a dyn Files,
+        /// The version after the commit.
+        after: &'a dyn Files,
+    },
+}
+
+impl Side<'_> {
+    /// Returns the records that the side wrote.
+    fn records(&self) -> anyhow::Result<Vec<Record>> {
+        match self {
+            Self::Whole(files) => records(*files),
+            Self::Added { before, after } => Ok(added(&records(*before)?, records(*after)?)),
+        }
+    }
+
+    /// Returns the lines that the side wrote.
+    fn text(&self, artifact: Artifact) -> anyhow::Result<String> {
+        let read = |files: &dyn Files| anyhow::Ok(files.read(artifact)?.unwrap_or_default());
+        match self {
+            Self::Whole(files) => read(*files),
+            Self::Added { before, after } => {
+                let (before, after) = (read(*before)?, read(*after)?);
+                let known: BTreeSet<&str> = before.lines().collect();
+                let added = after.lines().filter(|line| !known.contains(line));
+                Ok(added.map(|line| format!("{line}\n")).collect())
+            }
+        }
+    }
+}
+
+/// Reads the records of a version from its documents; a record keeps the fields that exist only in
+/// the JSON if the JSON has one with its id and title.
+fn records(files: &dyn Files) -> anyhow::Result<Vec<Record>> {
+    let documents = Documents::of(files)?;
+    let json = readable_json(files, files)?.0.records();
+    let mut all = json.clone();
+    for document in Document::ALL {
+        if let Some(text) = files.read(document.artifact())? {
+            let kinds = documents.kinds(document);
+            replace(&mut all, kinds, &read_plainly(&text, kinds, &json));
+        }
+    }
+    let name = |record: &Record| (record.id().to_owned(), record.title().to_owned());
+    let mut json_by_name: BTreeMap<(String, String), Record> = BTreeMap::new();
+    for record in json.into_records() {
+        json_by_name.entry(name(&record)).or_insert(record);
+    }
+    let mut all: Vec<Record> = all.into_records().collect();
+    for record in &mut all {
+        if let Some(other) = json_by_name.get(&name(record)) {
+            record.keep_unwritten(other);
+            record.keep_sides(other);
+        }
+    }
+    Ok(all)
+}
+
+/// Reduces `after` to what `before` does not contain: the records that are new or changed, and in
+/// changed records only the new references.
+fn added(before: &[Record], mut after: Vec<Record>) -> Vec<Record> {
+    after.retain(|record| !before.iter().any(|other| same(record, other)));
+    for record in &mut after {
+        let is_it = |other: &&Record| other.id() == record.id() && other.title() == record.title();
+        let Some(other) = before.iter().find(is_it) else { continue };
+        for slot in reference_slots(record) {
+            let known = other.values(slot);
+            let new = record.values(slot).into_iter().filter(|id| !known.contains(id));
+            record.set_values(slot, new.collect());
+        }
+    }
+    after
+}
+
+/// The slots of a record's fields line that hold ids.
+fn reference_slots(record: &Record) -> impl Iterator<Item = Slot> + use<> {
+    record.kind().slots().iter().copied().filter(|slot| slot.id_kind().is_some())
+}
+
+/// True if the records are equal, ignoring their status, which changes with every merge of code.
+fn same(one: &Record, other: &Record) -> bool {
+    one.id() == other.id() && {
+        let mut one = one.clone();
+        one.keep_status(other);
+        one == *other
+    }
+}
+
+/// True if two records of a kind have the same id.
+///
+/// # Errors
+///
+/// If a file cannot be read.
+pub fn repeats_ids(files: &dyn Files) -> anyhow::Result<bool> {
+    Ok(repeats(&records(files)?))
+}
+
+fn repeats(records: &[Record]) -> bool {
+    records.iter().map(Record::id).collect::<BTreeSet<_>>().len() < records.len()
 }
 
 /// Returns the duplicate ids whose records [`renumber`] can attribute to different sides.
@@ -43,63 +135,24 @@ struct Author {
 /// # Errors
 ///
 /// If a file cannot be read.
-pub fn collided(merged: &dyn Files, sides: &[&dyn Files]) -> anyhow::Result<BTreeSet<String>> {
-    let mut version = Version::read(merged)?;
-    if !version.repeats_ids() {
+pub fn collided(merged: &dyn Files, sides: &[Side<'_>]) -> anyhow::Result<BTreeSet<String>> {
+    let mut records = records(merged)?;
+    if !repeats(&records) {
         // Without duplicate ids, skip the search for authors: it is slow with many records.
         return Ok(BTreeSet::new());
     }
-    let sides = sides.iter().map(|side| Version::read(*side));
-    let versions: Vec<Version> = sides.collect::<anyhow::Result<_>>()?;
-    let written = authors(&version, &versions);
-    let mut done = Vec::new();
-    for list in LISTS {
-        new_ids(&mut version, list, &written, None, &mut IdFloors::default(), &mut done);
-    }
-    let mut ids: BTreeSet<String> = done.iter().map(|one| one.from.clone()).collect();
+    let sides: Vec<Vec<Record>> = sides.iter().map(Side::records).collect::<anyhow::Result<_>>()?;
+    let authors = authors(&records, &sides);
+    let done = new_ids(&mut records, &authors, None, &mut IdFloors::default());
+    let mut ids: BTreeSet<String> = done.into_iter().map(|one| one.from).collect();
     // Sub-tasks get new ids with their task.
-    for author in written.values() {
+    for author in &authors {
         let task = author.id.split_once('.').map(|(task, _)| task);
         if task.is_some_and(|task| ids.contains(task)) && author.sides.len() == 1 {
             ids.insert(author.id.clone());
         }
     }
     Ok(ids)
-}
-
-/// A record with its name, by which people identify it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NamedRecord {
-    /// The file it is in.
-    pub artifact: Artifact,
-    /// Its id.
-    pub id: String,
-    /// Its title or name.
-    pub name: String,
-}
-
-impl NamedRecord {
-    /// True if both are records of the same kind with the same name, whatever their ids.
-    pub fn is_called_as(&self, other: &Self) -> bool {
-        self.artifact == other.artifact && self.name == other.name
-    }
-}
-
-/// Returns all records.
-///
-/// # Errors
-///
-/// If a file cannot be read.
-pub fn named_records(files: &dyn Files) -> anyhow::Result<Vec<NamedRecord>> {
-    let version = Version::read(files)?;
-    let mut found = Vec::new();
-    for list in LISTS {
-        for record in version.records(&list) {
-            let (id, name) = (id_of(record).to_owned(), name_of(record).unwrap_or_default());
-            found.push(NamedRecord { artifact: list.0, id, name: name.to_owned() });
-        }
-    }
-    Ok(found)
 }
 
 /// Gives one of every two records with the same id a new id, updates all references, and writes the
@@ -111,121 +164,129 @@ pub fn named_records(files: &dyn Files) -> anyhow::Result<Vec<NamedRecord>> {
 /// If a file cannot be read or written.
 pub fn renumber(
     merged: &dyn Files,
-    sides: &[&dyn Files],
+    sides: &[Side<'_>],
     keeps: Option<usize>,
     floors: &mut IdFloors,
 ) -> anyhow::Result<Vec<Renumbered>> {
-    let mut version = Version::read(merged)?;
-    let sides_read = sides.iter().map(|side| Version::read(*side));
-    let versions: Vec<Version> = sides_read.collect::<anyhow::Result<_>>()?;
-    // Must run before any id changes.
-    let written = authors(&version, &versions);
-    let mut done = Vec::new();
-    for list in LISTS {
-        new_ids(&mut version, list, &written, keeps, floors, &mut done);
-    }
+    let versions = sides.iter().map(Side::records).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut all = records(merged)?;
+    let done = renumber_records(&mut all, &versions, keeps, floors);
     if done.is_empty() {
         return Ok(done);
     }
-    for ((list, at), author) in &written {
-        if let Some(record) = version.record_mut(list, *at) {
-            follow(record, list, author, &versions, &done);
+    let documents = Documents::of(merged)?;
+    let (json, _) = readable_json(merged, merged)?;
+    let records: Records = all.into_iter().collect();
+    for document in Document::ALL {
+        let artifact = document.artifact();
+        let Some(text) = merged.read(artifact)? else { continue };
+        let reading = read_plainly(&text, documents.kinds(document), &json.records());
+        let new = sections::renumbered(&text, &reading, &records, &done);
+        let lines = sides.iter().map(|side| side.text(artifact));
+        let new = renumber_lines(&new, &lines.collect::<anyhow::Result<Vec<_>>>()?, &done);
+        if new != text {
+            merged.write(artifact, &new)?;
         }
     }
-    for (artifact, value) in &version.files {
-        write(merged, *artifact, &render_json(value)?)?;
-    }
-    for artifact in DOCUMENTS {
-        let Some(text) = merged.read(artifact)? else { continue };
-        let texts = sides.iter().map(|side| Ok(side.read(artifact)?.unwrap_or_default()));
-        let texts: Vec<String> = texts.collect::<anyhow::Result<_>>()?;
-        write(merged, artifact, &document(&text, &texts, &done))?;
+    let mut new = json.clone();
+    new.set_records(records);
+    for (artifact, text, same) in rendered(&json, &new, documents)? {
+        if !same {
+            merged.write(artifact, &text)?;
+        }
     }
     Ok(done)
 }
 
-fn write(files: &dyn Files, artifact: Artifact, text: &str) -> anyhow::Result<()> {
-    if files.read(artifact)?.as_deref() == Some(text) {
-        return Ok(());
+/// Gives new ids to records, and updates the references to them.
+fn renumber_records(
+    records: &mut [Record],
+    sides: &[Vec<Record>],
+    keeps: Option<usize>,
+    floors: &mut IdFloors,
+) -> Vec<Renumbered> {
+    // Must run before any id changes.
+    let authors = authors(records, sides);
+    let done = new_ids(records, &authors, keeps, floors);
+    for (record, author) in records.iter_mut().zip(&authors).filter(|_| !done.is_empty()) {
+        follow(record, author, sides, &done);
     }
-    files.write(artifact, text)
+    done
 }
 
-/// Returns the author of each record, by list and index.
-fn authors(version: &Version, sides: &[Version]) -> BTreeMap<(List, usize), Author> {
-    let mut authors = BTreeMap::new();
-    for list in LISTS {
-        let mut by_id: BTreeMap<&str, Vec<(usize, &Value)>> = BTreeMap::new();
-        for (at, record) in version.records(&list).iter().enumerate() {
-            by_id.entry(id_of(record)).or_default().push((at, record));
-        }
-        for (id, records) in by_id {
-            let wrote = writers(id, &list, &records, sides);
-            for ((at, _), sides) in records.iter().zip(wrote) {
-                let author = Author { id: id.to_owned(), collided: records.len() > 1, sides };
-                authors.insert((list, *at), author);
-            }
+/// Who wrote a record: one or more sides of the merge.
+#[derive(Clone, Default)]
+struct Author {
+    /// The original id.
+    id: String,
+    /// True if another record has the same id.
+    collided: bool,
+    /// The sides that contain the record as it is, or as it was before a person edited it.
+    sides: BTreeSet<usize>,
+}
+
+/// Returns the author of each record.
+fn authors(records: &[Record], sides: &[Vec<Record>]) -> Vec<Author> {
+    let mut by_id: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (at, record) in records.iter().enumerate() {
+        by_id.entry(record.id()).or_default().push(at);
+    }
+    let mut authors = vec![Author::default(); records.len()];
+    for (id, places) in by_id {
+        let same_id: Vec<&Record> = places.iter().map(|at| &records[*at]).collect();
+        for (at, sides) in places.iter().zip(writers(id, &same_id, sides)) {
+            authors[*at] = Author { id: id.to_owned(), collided: places.len() > 1, sides };
         }
     }
     authors
 }
 
 /// Returns, for each record with this id, the sides that wrote it. If a person has edited a record
-/// in the meantime, the record is identified by its name. If it has a new name and all other
+/// in the meantime, the record is identified by its title. If it has a new title and all other
 /// records are attributed, it belongs to the one side that is left.
-fn writers(
-    id: &str,
-    list: &List,
-    records: &[(usize, &Value)],
-    sides: &[Version],
-) -> Vec<BTreeSet<usize>> {
-    let holders = |known: &dyn Fn(&Value) -> bool| -> BTreeSet<usize> {
-        let holds = |side: &usize| sides[*side].records(list).iter().any(known);
-        (0..sides.len()).filter(holds).collect()
+fn writers(id: &str, records: &[&Record], sides: &[Vec<Record>]) -> Vec<BTreeSet<usize>> {
+    let holders = |is_it: &dyn Fn(&Record) -> bool| -> BTreeSet<usize> {
+        (0..sides.len()).filter(|side| sides[*side].iter().any(is_it)).collect()
     };
-    let mut wrote: Vec<BTreeSet<usize>> =
-        records.iter().map(|(_, record)| holders(&|r| same(r, record))).collect();
+    let mut writers: Vec<BTreeSet<usize>> =
+        records.iter().map(|record| holders(&|other| same(other, record))).collect();
     if records.len() < 2 {
-        return wrote;
+        return writers;
     }
-    let taken: BTreeSet<usize> = wrote.iter().flatten().copied().collect();
-    for ((_, record), wrote) in records.iter().zip(&mut wrote) {
-        if wrote.is_empty() {
-            let named = |r: &Value| id_of(r) == id && name_of(r) == name_of(record);
-            *wrote = holders(&named).difference(&taken).copied().collect();
-        }
+    let others = |writers: &[BTreeSet<usize>], holders: BTreeSet<usize>| -> BTreeSet<usize> {
+        holders.into_iter().filter(|side| !writers.iter().any(|one| one.contains(side))).collect()
+    };
+    let exact = writers.clone();
+    for (record, sides) in records.iter().zip(&mut writers).filter(|(_, sides)| sides.is_empty()) {
+        let is_it = |other: &Record| other.id() == id && other.title() == record.title();
+        *sides = others(&exact, holders(&is_it));
     }
-    let taken: BTreeSet<usize> = wrote.iter().flatten().copied().collect();
-    let left: BTreeSet<usize> = holders(&|r| id_of(r) == id).difference(&taken).copied().collect();
-    let mut unknown = wrote.iter_mut().filter(|wrote| wrote.is_empty());
-    if let (Some(one), None, 1) = (unknown.next(), unknown.next(), left.len()) {
-        *one = left;
+    let rest = others(&writers, holders(&|other| other.id() == id));
+    let mut unknown = writers.iter_mut().filter(|sides| sides.is_empty());
+    if let (Some(one), None, 1) = (unknown.next(), unknown.next(), rest.len()) {
+        *one = rest;
     }
-    wrote
+    writers
 }
 
-/// Gives new ids if two records of a list have the same id.
+/// Gives new ids if two records have the same id.
 fn new_ids(
-    version: &mut Version,
-    list: List,
-    written: &BTreeMap<(List, usize), Author>,
+    records: &mut [Record],
+    authors: &[Author],
     keeps: Option<usize>,
     floors: &mut IdFloors,
-    done: &mut Vec<Renumbered>,
-) {
+) -> Vec<Renumbered> {
+    let mut done = Vec::new();
     let mut first: BTreeMap<&str, usize> = BTreeMap::new();
-    for at in 0..version.records(&list).len() {
-        let Some(author) = written.get(&(list, at)) else { continue };
+    for (at, author) in authors.iter().enumerate() {
         let Some(&before) = first.get(author.id.as_str()) else {
             first.insert(&author.id, at);
             continue;
         };
-        // A sub-task gets its new id with its parent.
-        let Some(other) = written.get(&(list, before)).filter(|_| !author.id.contains('.')) else {
-            continue;
-        };
-        // If one author is unknown, a reference could mean either record, so both keep the id.
-        if author.sides.is_empty() || other.sides.is_empty() {
+        let other = &authors[before];
+        // A sub-task gets its new id with its parent. If one author is unknown, a reference could
+        // mean either record, so both keep the id.
+        if author.id.contains('.') || author.sides.is_empty() || other.sides.is_empty() {
             continue;
         }
         let only = |one: &Author, two: &Author| one.sides.difference(&two.sides).next().copied();
@@ -240,42 +301,34 @@ fn new_ids(
         if moves == before {
             first.insert(&author.id, at);
         }
-        let to = floors.next(list.2);
-        if let Some(record) = version.record_mut(&list, moves) {
-            record["id"] = to.clone().into();
-        }
+        let to = floors.next(records[moves].kind());
+        records[moves].set_id(&to);
         done.push(Renumbered { from: author.id.clone(), to, side });
     }
+    done
 }
 
 /// Replaces the ids that a record refers to by the new ids of the records that its author meant.
-fn follow(
-    record: &mut Value,
-    list: &List,
-    author: &Author,
-    sides: &[Version],
-    done: &[Renumbered],
-) {
+fn follow(record: &mut Record, author: &Author, sides: &[Vec<Record>], done: &[Renumbered]) {
     if author.collided && author.sides.is_empty() {
         return;
     }
-    if let [side] = author.sides.iter().collect::<Vec<_>>()[..]
-        && author.id.contains('.')
-        && let Some(to) = moved(done, &author.id, *side)
+    if author.id.contains('.')
+        && author.sides.len() == 1
+        && let Some(to) = author.sides.first().and_then(|side| moved(done, &author.id, *side))
     {
-        record["id"] = to.into();
+        record.set_id(&to);
     }
     let wrote = |side: &usize| author.sides.is_empty() || author.sides.contains(side);
-    for field in REFERENCES {
-        for target in targets(&record[field]) {
-            let means = |side: &usize| {
-                let mut records = sides[*side].records(list).iter();
-                records.any(|r| id_of(r) == author.id && targets(&r[field]).contains(&target))
-            };
+    for slot in reference_slots(record) {
+        for target in record.values(slot).into_iter().collect::<BTreeSet<_>>() {
+            let refers = |one: &Record| one.id() == author.id && one.values(slot).contains(&target);
+            let means = |side: &usize| sides[*side].iter().any(refers);
             let meant: Vec<usize> = (0..sides.len()).filter(wrote).filter(means).collect();
             let keeps = meant.iter().any(|side| moved(done, &target, *side).is_none());
             if let Some(to) = meant.iter().find_map(|side| moved(done, &target, *side)) {
-                replace(&mut record[field], &target, &to, keeps);
+                let ids = replaced(slot, record.values(slot), &target, &to, keeps);
+                record.set_values(slot, ids);
             }
         }
     }
@@ -289,6 +342,20 @@ fn moved(done: &[Renumbered], id: &str, side: usize) -> Option<String> {
     Some(format!("{}{}", one.to, &id[top.len()..]))
 }
 
+/// Replaces `from` by `to`. With `keeps`, `from` must stay: `to` is added to a list that has `from`
+/// only once, and a single id does not change.
+fn replaced(slot: Slot, mut ids: Vec<String>, from: &str, to: &str, keeps: bool) -> Vec<String> {
+    let Some(last) = ids.iter().rposition(|id| id == from) else { return ids };
+    let twice = ids.iter().filter(|id| *id == from).count() > 1;
+    match slot {
+        Slot::One(_) if keeps => {}
+        _ if !keeps || twice => to.clone_into(&mut ids[last]),
+        _ if ids.iter().any(|id| id == to) => {}
+        _ => ids.push(to.to_owned()),
+    }
+    ids
+}
+
 /// Replaces all ids that changed, in a text that belongs to one side.
 pub fn renumber_text(text: &str, side: usize, done: &[Renumbered]) -> String {
     let ours = done.iter().filter(|one| one.side == side);
@@ -296,7 +363,7 @@ pub fn renumber_text(text: &str, side: usize, done: &[Renumbered]) -> String {
 }
 
 /// Updates ids in a document, but only in lines that exactly one side wrote.
-pub(super) fn document(text: &str, sides: &[String], done: &[Renumbered]) -> String {
+fn renumber_lines(text: &str, sides: &[String], done: &[Renumbered]) -> String {
     let wrote = |side: usize, line: &str| sides[side].lines().any(|other| other == line);
     let mut out = String::new();
     for line in text.split_inclusive('\n') {
@@ -326,24 +393,6 @@ fn replace_word(text: &str, from: &str, to: &str) -> String {
         rest = after;
     }
     out + rest
-}
-
-/// Replaces `from` by `to`. With `keeps`, `from` must stay: `to` is added to a list that has `from`
-/// only once, and a single value does not change.
-fn replace(field: &mut Value, from: &str, to: &str, keeps: bool) {
-    match field {
-        Value::String(one) if !keeps => to.clone_into(one),
-        Value::Array(many) => {
-            let Some(last) = many.iter().rposition(|one| one == from) else { return };
-            let twice = many.iter().filter(|one| *one == from).count() > 1;
-            if !keeps || twice {
-                many[last] = to.into();
-            } else if !many.iter().any(|one| one == to) {
-                many.push(to.into());
-            }
-        }
-        _ => {}
-    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::{
     Entry, KeptDraft, Kind, Session, SessionName, Trailers, artifact_path, change_requests,
     kept_draft, key,
 };
-use crate::artifact::{Artifact, Files, History, IdFloors, Store, is_settled, named_records};
+use crate::artifact::{Artifact, Files, History, IdFloors, is_settled, records_of};
 use crate::git::{self, Git, Object, Oid, Reader};
 
 /// The ids of all versions of a session's records in its history, in that of its parent and of the
@@ -68,13 +68,14 @@ impl KnownRecords {
                 continue;
             }
             let files = CommittedFiles::new(git, &session.name, commit);
-            let _ = Store::new(&files).see_ids(&mut known.floors);
+            let records = records_of(&files).unwrap_or_default();
+            records.ids().for_each(|id| known.floors.see_all(id));
             if *says == Says::Ids {
                 continue;
             }
             read.insert(blobs);
-            for record in named_records(&files).unwrap_or_default() {
-                known.titles.entry(record.id).or_insert(record.name);
+            for record in records.into_records() {
+                known.titles.entry(record.id().to_owned()).or_insert(record.title().to_owned());
             }
         }
         Ok(known)

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use anyhow::Result;
+
 use super::input::Facts;
 pub(super) use crate::artifact::record_diff::count;
 use crate::artifact::{Artifact, Store};
@@ -26,16 +28,12 @@ pub(super) fn list<'a>(
 }
 
 /// One line for each command that was run.
-pub(super) fn runs(facts: &Facts<'_>) -> anyhow::Result<String> {
+pub(super) fn runs(facts: &Facts<'_>) -> Result<String> {
     Ok(facts.runs.iter().map(|line| format!("- {line}\n")).collect())
 }
 
 /// The first line of a document without Markdown markup and without a label such as `Idea:`.
-pub(super) fn title_of(
-    store: &Store<'_>,
-    artifact: Artifact,
-    fallback: &str,
-) -> anyhow::Result<String> {
+pub(super) fn title_of(store: &Store<'_>, artifact: Artifact, fallback: &str) -> Result<String> {
     let text = store.text(artifact)?.unwrap_or_default();
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let line = line.trim_start_matches(['#', ' ']).trim_matches(['*', '_', '`']);

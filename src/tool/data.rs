@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::plain::{Nothing, Plain, arguments, some};
 use super::{Answer, Context, Effect, Tool};
-use crate::artifact::check::{known_ids, name_of, plural_of, same_id};
+use crate::artifact::check::{known_ids, name_of, same_id};
 use crate::artifact::{Feedback, FeedbackType, IdKind, Origin, SessionKind, Severity, TaskStatus};
 
 arguments! {
@@ -83,7 +83,7 @@ pub(super) fn references(
     if unknown.is_empty() {
         return Ok(found);
     }
-    let what = plural_of(kind);
+    let what = kind.plural();
     let known = if known.is_empty() {
         format!("there are no {what} yet")
     } else {
@@ -207,7 +207,7 @@ pub(super) fn tally(
     count: usize,
     [least, most]: [u32; 2],
 ) -> anyhow::Result<String> {
-    let what = plural_of(kind);
+    let what = kind.plural();
     if context.store.session()?.is_some_and(|session| session.kind == SessionKind::Patch) {
         return Ok(format!("{count} {what} in all."));
     }

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use super::plain::{Nothing, Plain, arguments};
 use super::{Answer, Context, Effect, Tool};
-use crate::artifact::check::plural_of;
 use crate::artifact::sections::{self, Document, Extent, Writer};
 use crate::artifact::{Artifact, IdKind, Ledger, Saved, check};
 use crate::stages;
@@ -179,7 +178,7 @@ fn tell_saved(context: &Context<'_>, document: Document, saved: Saved) -> anyhow
         return Ok(Answer::ok(format!("{name} has this content already; nothing changed.")));
     }
     let held = context.ledger.held(document)?;
-    let held: Vec<String> = held.iter().map(|(kind, number)| count(*kind, *number)).collect();
+    let held: Vec<String> = held.iter().map(|(kind, number)| kind.count(*number)).collect();
     let mut told = format!("Saved {name}: {}.", held.join(", "));
     if !saved.numbered.is_empty() {
         told += &format!(" New: {}.", saved.numbered.join(", "));
@@ -199,14 +198,6 @@ fn tell_saved(context: &Context<'_>, document: Document, saved: Saved) -> anyhow
         told += &format!("\n{note}");
     }
     Ok(Answer::ok(told))
-}
-
-/// `3 requirements`
-fn count(kind: IdKind, number: usize) -> String {
-    match number {
-        1 => format!("1 {}", kind.name()),
-        _ => format!("{number} {}", plural_of(kind)),
-    }
 }
 
 fn load(context: &mut Context<'_>, artifact: Artifact) -> anyhow::Result<Answer> {

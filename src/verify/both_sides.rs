@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use super::problem::Problem;
 use crate::artifact::sections::{Document, RemarkKind, Writer};
 use crate::artifact::{
-    Artifact, Compared, Files, Found, Known, Ledger, RECORDS, document_of, is_plainly_same,
+    Artifact, Compared, Files, Ledger, RECORDS, RecordProblem, document_of, is_plainly_same,
 };
 use crate::error::Error;
 use crate::git::{self, Git, Object, Oid, Reader};
@@ -42,8 +42,8 @@ pub(super) fn compared(git: &Git, session: &Session) -> anyhow::Result<Compared>
         .into());
     }
     let (recorded, history) = (recorded_files(git, session)?, KnownRecords::of(git, session)?);
-    let known = Known { files: &files, recorded: &recorded, history: &history };
-    known.compare(&looked_at(git, session)?)
+    let ledger = Ledger { files: &files, recorded: &recorded, history: &history };
+    ledger.compare(&looked_at(git, session)?)
 }
 
 fn looked_at(git: &Git, session: &Session) -> anyhow::Result<Vec<Document>> {
@@ -53,7 +53,7 @@ fn looked_at(git: &Git, session: &Session) -> anyhow::Result<Vec<Document>> {
 }
 
 /// Describes an unreadable document: `.cowork/sessions/todo/prd.md:12: …`.
-fn told(session: &Session, found: &Found) -> String {
+fn told(session: &Session, found: &RecordProblem) -> String {
     let path = artifact_path(&session.name, found.artifact);
     match found.line {
         0 => format!("{path} {}", found.text),
@@ -172,8 +172,8 @@ pub fn follow_documents(
     let sides: Vec<CommittedFiles> =
         merged.iter().map(|commit| CommittedFiles::new(git, &session.name, commit)).collect();
     let views: Vec<&dyn Files> = sides.iter().map(|side| side as &dyn Files).collect();
-    let known = Known { files, recorded: &recorded, history: &history };
-    for artifact in known.derive(&looked_at(git, session)?, &views)? {
+    let ledger = Ledger { files, recorded: &recorded, history: &history };
+    for artifact in ledger.derive(&looked_at(git, session)?, &views)? {
         if !changed.contains(&artifact) {
             changed.push(artifact);
             lines.extend(regenerated(files, artifact)?);

@@ -3,9 +3,12 @@
 
 use std::collections::BTreeSet;
 
+use anyhow::Result;
+
 use super::problem::{Problem, short};
-use crate::artifact::{Artifact, Files as _, NamedRecord, named_records};
-use crate::git::{self, Git};
+use crate::artifact::sections::Record;
+use crate::artifact::{Artifact, Files as _, records_of};
+use crate::git::{self, Git, Oid};
 use crate::session::{CommittedFiles, MergedChange, Session, artifact_path, key};
 
 /// The Markdown documents; a JSON file with a conflict is reported as unreadable instead.
@@ -15,7 +18,7 @@ pub(super) fn problems(
     git: &Git,
     session: &Session,
     changes: &[MergedChange],
-) -> anyhow::Result<Vec<Problem>> {
+) -> Result<Vec<Problem>> {
     let mut problems = conflicts(git, session)?;
     let here = records_at(git, session, &session.tip)?;
     let mut added = Vec::new();
@@ -28,22 +31,22 @@ pub(super) fn problems(
     }
     for (at, change) in changes.iter().enumerate() {
         for record in &added[at] {
-            let id = id_now(session, change, &record.id);
-            let of_another = |other: &NamedRecord| {
+            let id = id_now(session, change, record.id());
+            let of_another = |other: &Record| {
                 let others = added.iter().enumerate().filter(|(number, _)| *number != at);
-                others.flat_map(|(_, records)| records).any(|one| one.is_called_as(other))
+                others.flat_map(|(_, records)| records).any(|one| is_called_as(one, other))
             };
             // The record may have got another id, or a person may have edited its title.
-            let is_it = |other: &NamedRecord| {
-                record.is_called_as(other)
-                    || (other.artifact == record.artifact && other.id == id && !of_another(other))
+            let is_it = |other: &Record| {
+                is_called_as(record, other) || other.id() == id && !of_another(other)
             };
             if here.iter().any(is_it) || was_taken_out(git, session, change, record)? {
                 continue;
             }
-            let path = artifact_path(&session.name, record.artifact);
-            let details = format!("{} of {} is missing: {}", record.id, change.name, record.name);
-            problems.push(Problem::new(session, "lost-record", &record.id, details).fix(format!(
+            let path = artifact_path(&session.name, record.kind().artifact());
+            let (id, title) = (record.id(), record.title());
+            let details = format!("{id} of {} is missing: {title}", change.name);
+            problems.push(Problem::new(session, "lost-record", id, details).fix(format!(
                 "it was lost in a merge; even if it is not needed, restore it, and only then \
                  remove it in a separate commit; restore it in {path} from: git show {}:{path}",
                 short(&change.tip)
@@ -54,7 +57,7 @@ pub(super) fn problems(
 }
 
 /// Conflict markers in a document.
-fn conflicts(git: &Git, session: &Session) -> anyhow::Result<Vec<Problem>> {
+fn conflicts(git: &Git, session: &Session) -> Result<Vec<Problem>> {
     let files = CommittedFiles::new(git, &session.name, &session.tip);
     let mut problems = Vec::new();
     for artifact in PROSE {
@@ -75,7 +78,7 @@ fn conflicts(git: &Git, session: &Session) -> anyhow::Result<Vec<Problem>> {
 
 /// True if the change request was merged as it is at its known tip. After a squash, compares the
 /// delivery reports, because git does not show what was squashed.
-fn is_whole(git: &Git, session: &Session, change: &MergedChange) -> anyhow::Result<bool> {
+fn is_whole(git: &Git, session: &Session, change: &MergedChange) -> Result<bool> {
     if git::refs::is_ancestor(git, &change.tip, &session.tip)? {
         return Ok(true);
     }
@@ -84,28 +87,26 @@ fn is_whole(git: &Git, session: &Session, change: &MergedChange) -> anyhow::Resu
     Ok(there.is_some() && there == git::snapshot::blob_id(git, &change.tip, &report)?)
 }
 
-fn records_at(
-    git: &Git,
-    session: &Session,
-    commit: &crate::git::Oid,
-) -> anyhow::Result<Vec<NamedRecord>> {
-    named_records(&CommittedFiles::new(git, &session.name, commit))
+/// True if both are records of the same kind with the same title, whatever their ids.
+fn is_called_as(one: &Record, other: &Record) -> bool {
+    (one.kind(), one.title()) == (other.kind(), other.title())
+}
+
+fn records_at(git: &Git, session: &Session, commit: &Oid) -> Result<Vec<Record>> {
+    let files = CommittedFiles::new(git, &session.name, commit);
+    Ok(records_of(&files)?.into_records().collect())
 }
 
 /// The records added by a change request; empty if its start is unknown or unreadable.
-fn records_added(
-    git: &Git,
-    session: &Session,
-    change: &MergedChange,
-) -> anyhow::Result<Vec<NamedRecord>> {
+fn records_added(git: &Git, session: &Session, change: &MergedChange) -> Result<Vec<Record>> {
     let Some(start) = &change.start else { return Ok(Vec::new()) };
     let (Ok(before), Ok(after)) =
         (records_at(git, session, start), records_at(git, session, &change.tip))
     else {
         return Ok(Vec::new());
     };
-    let known: BTreeSet<&str> = before.iter().map(|record| record.id.as_str()).collect();
-    let added = after.into_iter().filter(|record| !known.contains(record.id.as_str()));
+    let known: BTreeSet<&str> = before.iter().map(Record::id).collect();
+    let added = after.into_iter().filter(|record| !known.contains(record.id()));
     Ok(added.collect())
 }
 
@@ -130,17 +131,17 @@ fn was_taken_out(
     git: &Git,
     session: &Session,
     change: &MergedChange,
-    record: &NamedRecord,
-) -> anyhow::Result<bool> {
-    let path = artifact_path(&session.name, record.artifact);
+    record: &Record,
+) -> Result<bool> {
+    let path = artifact_path(&session.name, record.kind().artifact());
     let log = git.read(["log", "--no-merges", "--min-parents=1", "--format=%H %P"]);
     let log = log.args([session.tip.as_str(), "--not", change.tip.as_str(), "--", &path]);
     for line in log.checked()?.text().lines() {
         let Some((commit, parent)) = line.split_once(' ') else { continue };
-        let has = |commit: &str| -> anyhow::Result<bool> {
+        let has = |commit: &str| -> Result<bool> {
             // An unreadable version counts as one without records.
             let records = records_at(git, session, &commit.parse()?).unwrap_or_default();
-            Ok(records.iter().any(|other| record.is_called_as(other)))
+            Ok(records.iter().any(|other| is_called_as(record, other)))
         };
         if has(parent)? && !has(commit)? {
             return Ok(true);

@@ -84,17 +84,15 @@ pub(super) fn tasks_changed_something(
                 continue;
             }
             let files: Vec<&str> = plan.files_of(&task.id).collect();
+            let details = format!(
+                "{} is completed, but no commit of this session changes {}",
+                task.id,
+                files.join(" or ")
+            );
             report.find(
-                Finding::missing(
-                    "task-without-change",
-                    format!(
-                        "{} is completed, but no commit of this session changes {}",
-                        task.id,
-                        files.join(" or ")
-                    ),
-                )
-                .fix("make the change the task asks for, in the files it names")
-                .about(&task.id),
+                Finding::missing("task-without-change", details)
+                    .fix("make the change the task asks for, in the files it names")
+                    .about(&task.id),
             );
         }
     });

@@ -92,26 +92,18 @@ pub fn delivery(store: &Store<'_>, code: &CodeChanges) -> Report {
     if let Some(text) = report.document(store, Artifact::DeliveryReport) {
         report.rule("the report's first line is a title", |report| {
             if pr_title(&text).is_none() {
-                report.find(
-                    Finding::wrong(
-                        "delivery-title",
-                        format!(
+                let details = format!(
                             "the first line of delivery_report.md is not a usable pull-request title (words without markup, at most {LONGEST_TITLE} characters)"
-                        ),
-                    )
-                    .fix(format!("begin with one line that says what is delivered{}", own_example(store))),
-                );
+                        );
+                report.find(Finding::wrong("delivery-title", details)
+                    .fix(format!("begin with one line that says what is delivered{}", own_example(store))));
             }
         });
         report.rule("the report has a summary", |report| {
             if !has_summary(&text) {
-                report.find(
-                    Finding::missing(
-                        "delivery-summary",
-                        "delivery_report.md has no summary right after its title, where a reviewer starts",
-                    )
-                    .fix("after the title, say in the language of the idea what a user can do now and how to try it"),
-                );
+                let details = "delivery_report.md has no summary right after its title, where a reviewer starts";
+                report.find(Finding::missing("delivery-summary", details)
+                    .fix("after the title, say in the language of the idea what a user can do now and how to try it"));
             }
         });
     }
@@ -148,13 +140,8 @@ pub fn triage(store: &Store<'_>) -> Report {
         }
         for id in &change.affected_components {
             if !design.components.iter().any(|component| &component.id == id) {
-                report.find(
-                    Finding::wrong(
-                        "unknown-component",
-                        format!("the change request names {id}, which does not exist"),
-                    )
-                    .about(id),
-                );
+                let details = format!("the change request names {id}, which does not exist");
+                report.find(Finding::wrong("unknown-component", details).about(id));
             }
         }
     });

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Finding, Report, plural_of};
-use crate::artifact::sections::without_sections;
+use super::{Finding, Report};
+use crate::artifact::sections::{RecordFiles, without_sections};
 use crate::artifact::{Artifact, IdKind, Store, TaskStatus, number_of};
 
 /// Returns the ids of a kind that a text mentions, in canonical form (`REQ-1` is `REQ-001`).
@@ -51,16 +51,13 @@ pub(crate) fn name_of(kind: IdKind, id: &str) -> String {
     canonical(kind, &id.trim().to_ascii_uppercase())
 }
 
-/// Returns every id of a kind in the JSON files.
+/// Returns every id of a kind in its JSON file.
 pub(crate) fn known_ids(store: &Store<'_>, kind: IdKind) -> anyhow::Result<Vec<String>> {
-    Ok(match kind {
-        IdKind::Requirement => {
-            store.requirements()?.requirements.into_iter().map(|r| r.id).collect()
-        }
-        IdKind::Feature => store.features()?.features.into_iter().map(|f| f.id).collect(),
-        IdKind::Component => store.design()?.components.into_iter().map(|c| c.id).collect(),
-        IdKind::Task => store.plan()?.tasks.into_iter().map(|t| t.id).collect(),
-    })
+    let mut json = RecordFiles::default();
+    if let Some(text) = store.text(kind.artifact())? {
+        json.read(kind.artifact(), &text)?;
+    }
+    Ok(json.records().ids().map(str::to_owned).collect())
 }
 
 /// Compares a document with the JSON. Records of `own` kinds must be in both; records of `others`
@@ -88,16 +85,12 @@ pub(super) fn agree(
             let names: BTreeSet<String> = known.iter().map(|id| name_of(*kind, id)).collect();
             let mentioned_openly = mentioned_ids(*kind, &open_text);
             for id in mentioned_openly.iter().filter(|id| !names.contains(*id)) {
+                let details =
+                    format!("{name} mentions {id}, which is not among the {}", kind.plural());
                 report.find(
-                    Finding::wrong(
-                        "unknown-id-in-document",
-                        format!(
-                            "{name} mentions {id}, which is not among the {}",
-                            plural_of(*kind)
-                        ),
-                    )
-                    .fix(format!("create the record or take {id} out of {name}"))
-                    .about(id),
+                    Finding::wrong("unknown-id-in-document", details)
+                        .fix(format!("create the record or take {id} out of {name}"))
+                        .about(id),
                 );
             }
             if !own.contains(kind) {
@@ -106,13 +99,11 @@ pub(super) fn agree(
             // A sub-task is a detail of its parent, so the document need not mention it.
             for id in known.iter().filter(|id| !id.contains('.')) {
                 if !mentioned.contains(&canonical(*kind, id)) {
+                    let details = format!("{name} never mentions {id}");
                     report.find(
-                        Finding::missing(
-                            "id-not-in-document",
-                            format!("{name} never mentions {id}"),
-                        )
-                        .fix(format!("describe {id} in {name}, or delete the record"))
-                        .about(id),
+                        Finding::missing("id-not-in-document", details)
+                            .fix(format!("describe {id} in {name}, or delete the record"))
+                            .about(id),
                     );
                 }
             }

@@ -203,7 +203,7 @@ impl Report {
         [least, most]: [u32; 2],
         added: Option<&Baseline>,
     ) {
-        let what = plural_of(kind);
+        let what = kind.plural();
         let old = |id: &&&str| added.is_some_and(|baseline| baseline.has(id));
         let count = ids.len() - ids.iter().filter(old).count();
         let (few, many) = (count < least as usize, count > most as usize);
@@ -253,13 +253,8 @@ impl Report {
         let mut seen = BTreeSet::new();
         for id in ids {
             if !seen.insert(*id) {
-                self.find(
-                    Finding::wrong(
-                        "duplicate-id",
-                        format!("{id} is defined twice in {}", artifact.file_name()),
-                    )
-                    .about(*id),
-                );
+                let details = format!("{id} is defined twice in {}", artifact.file_name());
+                self.find(Finding::wrong("duplicate-id", details).about(*id));
             }
         }
     }
@@ -268,13 +263,8 @@ impl Report {
     pub(crate) fn well_formed(&mut self, kind: IdKind, ids: &[&str]) {
         for id in ids {
             if super::number_of(kind, id).is_none() {
-                self.find(
-                    Finding::wrong(
-                        "bad-id",
-                        format!("'{id}' is not an id like {}", kind.format(1)),
-                    )
-                    .about(*id),
-                );
+                let details = format!("'{id}' is not an id like {}", kind.format(1));
+                self.find(Finding::wrong("bad-id", details).about(*id));
             }
         }
     }
@@ -334,16 +324,6 @@ impl Baseline {
 /// [`Report::count`].
 pub fn limit_words([least, most]: [u32; 2], only_added: bool) -> String {
     if only_added { format!("at most {most}") } else { format!("{least} to {most}") }
-}
-
-/// Returns the plural: `requirements`, `features`, …
-pub(crate) const fn plural_of(kind: IdKind) -> &'static str {
-    match kind {
-        IdKind::Requirement => "requirements",
-        IdKind::Feature => "features",
-        IdKind::Component => "components",
-        IdKind::Task => "tasks",
-    }
 }
 
 #[cfg(test)]

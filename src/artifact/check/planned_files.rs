@@ -108,16 +108,14 @@ pub(super) fn ignored_files(
     let rules = ignored(&new.iter().map(|(_, path)| *path).collect::<Vec<_>>());
     for (task, path) in new {
         let Some(rule) = rules.get(path) else { continue };
+        let details = format!("git ignores {path}, which {} creates: {rule}", task.id);
         report.find(
-            Finding::wrong(
-                IGNORED,
-                format!("git ignores {path}, which {} creates: {rule}", task.id),
-            )
-            .fix(format!(
-                "add a line !/{path} to .gitignore (and name .gitignore in a task), or plan \
+            Finding::wrong(IGNORED, details)
+                .fix(format!(
+                    "add a line !/{path} to .gitignore (and name .gitignore in a task), or plan \
                  another file"
-            ))
-            .about(&task.id),
+                ))
+                .about(&task.id),
         );
     }
 }

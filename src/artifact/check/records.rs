@@ -55,13 +55,11 @@ pub fn design(store: &Store<'_>, sizes: &Sizes, added: Option<&Baseline>) -> Rep
         };
         let uncovered = uncovered_features(&features, &design).into_iter();
         for (id, name) in uncovered.filter(|(id, _)| !carried(id)) {
+            let details = format!("feature {id} '{name}' is covered by no component");
             report.find(
-                Finding::missing(
-                    "uncovered-feature",
-                    format!("feature {id} '{name}' is covered by no component"),
-                )
-                .fix(format!("name {id} below the heading of the component that implements it"))
-                .about(id),
+                Finding::missing("uncovered-feature", details)
+                    .fix(format!("name {id} below the heading of the component that implements it"))
+                    .about(id),
             );
         }
     });
@@ -104,24 +102,18 @@ pub(crate) fn features_of(features: &FeatureList, requirements: &Requirements) -
             let empty = [("name", feature.name.trim().is_empty())];
             incomplete(report, "incomplete-feature", &feature.id, &empty);
             if feature.requirement_ids.is_empty() {
+                let details = format!("feature {} names no requirement", feature.id);
                 report.find(
-                    Finding::missing(
-                        "untraced-feature",
-                        format!("feature {} names no requirement", feature.id),
-                    )
-                    .fix("name one below its heading, or delete the feature")
-                    .about(&feature.id),
+                    Finding::missing("untraced-feature", details)
+                        .fix("name one below its heading, or delete the feature")
+                        .about(&feature.id),
                 );
             }
             for id in &feature.requirement_ids {
                 if !requirements.requirements.iter().any(|r| &r.id == id) {
-                    report.find(
-                        Finding::wrong(
-                            "unknown-requirement",
-                            format!("feature {} names {id}, which does not exist", feature.id),
-                        )
-                        .about(&feature.id),
-                    );
+                    let details =
+                        format!("feature {} names {id}, which does not exist", feature.id);
+                    report.find(Finding::wrong("unknown-requirement", details).about(&feature.id));
                 }
             }
         }
@@ -141,13 +133,9 @@ pub(crate) fn components_of(design: &DesignSpec, features: &FeatureList) -> Repo
             incomplete(report, "incomplete-component", &component.id, &empty);
             for id in &component.related_features {
                 if !features.features.iter().any(|f| &f.id == id) {
-                    report.find(
-                        Finding::wrong(
-                            "unknown-feature",
-                            format!("component {} names {id}, which does not exist", component.id),
-                        )
-                        .about(&component.id),
-                    );
+                    let details =
+                        format!("component {} names {id}, which does not exist", component.id);
+                    report.find(Finding::wrong("unknown-feature", details).about(&component.id));
                 }
             }
         }
@@ -173,17 +161,13 @@ pub const UNPLANNED: &str = "unplanned-feature";
 fn unplanned(report: &mut Report, features: &FeatureList, added: Option<&Baseline>) {
     let Some(known) = added.filter(|known| !known.plans) else { return };
     for feature in features.features.iter().filter(|feature| !known.has(&feature.id)) {
-        report.find(
-            Finding::missing(
-                UNPLANNED,
-                format!(
-                    "{} is new, but the scope of this change has no plan: no task will build it",
-                    feature.id
-                ),
-            )
-            .fix("extend an existing feature instead and delete this one, or go back to triage for a wider scope")
-            .about(&feature.id),
+        let details = format!(
+            "{} is new, but the scope of this change has no plan: no task will build it",
+            feature.id
         );
+        report.find(Finding::missing(UNPLANNED, details)
+            .fix("extend an existing feature instead and delete this one, or go back to triage for a wider scope")
+            .about(&feature.id));
     }
 }
 

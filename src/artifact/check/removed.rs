@@ -67,20 +67,16 @@ pub(super) fn stays(
         }
         let files: Vec<&str> = files.into_iter().collect();
         let (tasks, files) = (tasks.join(", "), files.join(", "));
-        report.find(
-            Finding::missing(
-                "code-of-removed",
-                format!(
-                    "{record} was removed, but no task of this change takes out its code: {files} \
+        let details = format!(
+            "{record} was removed, but no task of this change takes out its code: {files} \
                      ({tasks})"
-                ),
-            )
+        );
+        report.find(Finding::missing("code-of-removed", details)
             .fix(format!(
                 "add a task that changes or deletes these files, for a feature that stays; if they \
                  are still needed, let a task of this change depend on {tasks} and say why"
             ))
-            .about(record),
-        );
+            .about(record));
     }
 }
 

@@ -219,24 +219,14 @@ fn traced(
 
 fn nested(report: &mut Report, task: &Task, ids: &[&str]) {
     if task.id.split('.').count() > MAX_LEVELS {
-        report.find(
-            Finding::wrong(
-                "sub-task-too-deep",
-                format!("{} is deeper than {MAX_LEVELS} levels", task.id),
-            )
-            .about(&task.id),
-        );
+        let details = format!("{} is deeper than {MAX_LEVELS} levels", task.id);
+        report.find(Finding::wrong("sub-task-too-deep", details).about(&task.id));
     }
     if let Some((parent, _)) = task.id.rsplit_once('.')
         && !ids.contains(&parent)
     {
-        report.find(
-            Finding::wrong(
-                "sub-task-without-parent",
-                format!("the parent of {}, {parent}, does not exist", task.id),
-            )
-            .about(&task.id),
-        );
+        let details = format!("the parent of {}, {parent}, does not exist", task.id);
+        report.find(Finding::wrong("sub-task-without-parent", details).about(&task.id));
     }
 }
 
@@ -244,13 +234,8 @@ fn dependencies(report: &mut Report, plan: &Plan) {
     for task in plan.tasks.iter().filter(|task| !is_done(task)) {
         for id in &task.dependencies {
             if !plan.tasks.iter().any(|other| &other.id == id) {
-                report.find(
-                    Finding::wrong(
-                        "unknown-dependency",
-                        format!("{} depends on {id}, which does not exist", task.id),
-                    )
-                    .about(&task.id),
-                );
+                let details = format!("{} depends on {id}, which does not exist", task.id);
+                report.find(Finding::wrong("unknown-dependency", details).about(&task.id));
             }
         }
     }
@@ -259,14 +244,12 @@ fn dependencies(report: &mut Report, plan: &Plan) {
     });
     let cycle = find_cycle(&exact.collect()).or_else(|| task_order(plan).err());
     if let Some(cycle) = cycle {
+        let details = format!("tasks wait for each other: {}", cycle.join(" → "));
         report.find(
-            Finding::wrong(
-                "dependency-cycle",
-                format!("tasks wait for each other: {}", cycle.join(" → ")),
-            )
-            .critical()
-            .fix("remove one of these dependencies")
-            .about(cycle.first().cloned().unwrap_or_default()),
+            Finding::wrong("dependency-cycle", details)
+                .critical()
+                .fix("remove one of these dependencies")
+                .about(cycle.first().cloned().unwrap_or_default()),
         );
     }
 }

@@ -108,7 +108,7 @@ fn put(text: &str, record: &Record, context: &Context<'_>) -> Result<String, Vec
 /// Renders a section from scratch, but keeps its comments and the info strings of its code blocks.
 fn again(text: &str, section: &Section, record: &Record) -> String {
     let mut parts = Parts::of(record, section.level);
-    for (new, entry) in parts.interfaces.iter_mut().zip(interfaces_of(record)) {
+    for (new, entry) in parts.interfaces.iter_mut().zip(record.interfaces()) {
         let old = section.body.interfaces.iter().find(|old| old.text == *entry);
         if let Some(source) = old.and_then(|old| text.get(old.range.clone()))
             && source.starts_with(['`', '~'])
@@ -121,14 +121,6 @@ fn again(text: &str, section: &Section, record: &Record) -> String {
         new += &format!("\n{}\n", comment.trim());
     }
     new
-}
-
-fn interfaces_of(record: &Record) -> impl Iterator<Item = &String> {
-    let all = match record {
-        Record::Component(one) => one.interfaces.as_slice(),
-        _ => &[],
-    };
-    all.iter().filter(|one| !one.trim().is_empty())
 }
 
 /// True if two records are equal, comparing only what Markdown contains.

@@ -233,9 +233,8 @@ fn fields_line(
     if block.is_list() {
         let values = list_values(kind, text, block, kind == IdKind::Component)?;
         let fit = values.iter().all(|value| fields::fits(kind, value));
-        let meant = values.iter().any(|value| {
-            matches!(value.meaning, Meaning::Id(..) | Meaning::Priority(_) | Meaning::Category(_))
-        });
+        let meant =
+            values.iter().any(|value| matches!(value.meaning, Meaning::Id(..) | Meaning::Word(..)));
         let good = if kind == IdKind::Component { first } else { fit && meant };
         return good.then_some((values, block.range.end));
     }

@@ -241,5 +241,5 @@ pub fn references(
 }
 
 fn names(record: &Record, id: &str) -> bool {
-    record.references().contains(&id)
+    record.references().iter().any(|one| one == id)
 }

@@ -1,9 +1,9 @@
 //! Compares the sections of a document with records of JSON.
 
-use super::super::{IdFloors, IdKind};
+use super::super::IdKind;
 use super::apply::same;
 use super::json::fields;
-use super::{Context, Record, Records, Section, Writer, normal, read};
+use super::{Record, Records, Section, normal, read_plainly};
 
 /// Returns the fields in which a section differs from this record in its Markdown form.
 pub fn different_fields(section: &Section, record: &Record) -> Vec<String> {
@@ -18,11 +18,7 @@ pub fn different_fields(section: &Section, record: &Record) -> Vec<String> {
 
 /// True if the records in a document's sections equal the records of these kinds in JSON.
 pub fn gives(text: &str, records: &Records, kinds: &[IdKind]) -> bool {
-    let used = std::collections::BTreeMap::new();
-    let any = |_: &str| true;
-    let (floors, by) = (IdFloors::default(), Writer::Person);
-    let context = Context { kinds, used: &used, floors, present: records, in_base: &any, by };
-    let reading = read(text, &context);
+    let reading = read_plainly(text, kinds, records);
     let held: Vec<Record> = records.iter().filter(|one| kinds.contains(&one.kind())).collect();
     let mut found: Vec<&Section> = reading.sections.iter().collect();
     found.sort_by_key(|section| section.record.kind());

@@ -10,8 +10,8 @@ use super::align::{Step, steps};
 use super::blocks::{blocks, line_start};
 use super::body::Piece;
 use super::fields::{Meaning, Value, code};
-use super::render::{Parts, category_word, interface, priority_word};
-use super::{Reading, Record, Records, Section, heading, indent, text};
+use super::render::{Parts, interface};
+use super::{Reading, Record, Records, Section, Slot, heading, indent, text};
 
 /// A range of a text and its replacement.
 pub(super) type Edit = (Range<usize>, String);
@@ -50,86 +50,54 @@ pub(super) fn edits(text: &str, section: &Section, wanted: &Record) -> Option<Ve
 /// Edits the values on the fields line.
 fn value_edits(text: &str, section: &Section, wanted: &Record, all: &mut Vec<Edit>) -> Option<()> {
     let values = &section.body.values;
-    let ids = |kind: IdKind| -> Vec<&Value> {
-        let of = |value: &&Value| matches!(value.meaning, Meaning::Id(of, _) if of == kind);
-        values.iter().filter(of).collect()
-    };
-    match (&section.record, wanted) {
-        (Record::Requirement(old), Record::Requirement(new)) => {
-            let of = |value: &&Value| matches!(value.meaning, Meaning::Priority(_));
-            let word = priority_word(new.priority);
-            word_edit(values, values.iter().find(of), old.priority != new.priority, word, all)?;
-            let of = |value: &&Value| matches!(value.meaning, Meaning::Category(_));
-            let word = category_word(new.category);
-            word_edit(values, values.iter().find(of), old.category != new.category, word, all)
-        }
-        (Record::Feature(old), Record::Feature(new)) => {
-            let group = ids(IdKind::Requirement);
-            list_edits(text, values, &group, &old.requirement_ids, &new.requirement_ids, all)
-        }
-        (Record::Component(old), Record::Component(new)) => {
-            let own: Vec<&Value> =
-                values.iter().filter(|v| v.code && !matches!(v.meaning, Meaning::Id(..))).collect();
-            let pairs = [
-                (&old.component_type, &new.component_type, own.first()),
-                (&old.technology, &new.technology, own.get(1)),
-            ];
-            for (old, new, value) in pairs {
+    let mut named = values.iter().filter(|v| v.code && !matches!(v.meaning, Meaning::Id(..)));
+    for slot in section.record.kind().slots().iter().copied() {
+        let (old, new) = (section.record.values(slot), wanted.values(slot));
+        match slot {
+            Slot::Priority | Slot::Category => {
+                let is_it =
+                    |one: &&Value| matches!(one.meaning, Meaning::Word(of, _) if of == slot);
+                word_edit(values, values.iter().find(is_it), old != new, &new.concat(), all)?;
+            }
+            Slot::Type | Slot::Technology => {
+                let value = named.next();
                 if old != new {
-                    let new = if new.is_empty() { "-" } else { new };
+                    let new = new.concat();
+                    let new = if new.is_empty() { "-" } else { &new };
                     all.push((value?.range.clone(), code(new)));
                 }
             }
-            let group = ids(IdKind::Feature);
-            list_edits(text, values, &group, &old.related_features, &new.related_features, all)
+            Slot::One(kind) | Slot::Many(kind) => {
+                let is_it = |one: &&Value| matches!(one.meaning, Meaning::Id(of, _) if of == kind);
+                let group: Vec<&Value> = values.iter().filter(is_it).collect();
+                list_edits(text, values, &group, &old, &new, all)?;
+            }
+            Slot::Paths => path_edits(text, values, &old, &new, all)?,
         }
-        (Record::Task(old), Record::Task(new)) => {
-            let one = |id: &String| if id.is_empty() { Vec::new() } else { vec![id.clone()] };
-            let group = ids(IdKind::Feature);
-            list_edits(text, values, &group, &one(&old.feature_id), &one(&new.feature_id), all)?;
-            let group = ids(IdKind::Component);
-            list_edits(
-                text,
-                values,
-                &group,
-                &one(&old.component_id),
-                &one(&new.component_id),
-                all,
-            )?;
-            let group = ids(IdKind::Requirement);
-            list_edits(text, values, &group, &old.requirement_ids, &new.requirement_ids, all)?;
-            let group = ids(IdKind::Task);
-            list_edits(text, values, &group, &old.dependencies, &new.dependencies, all)?;
-            path_edits(text, values, old, new, all)
-        }
-        _ => None,
     }
+    Some(())
 }
 
 /// Edits the paths of a task, which are one list in Markdown.
 fn path_edits(
     text: &str,
     values: &[Value],
-    old: &super::super::Task,
-    new: &super::super::Task,
+    old: &[String],
+    new: &[String],
     all: &mut Vec<Edit>,
 ) -> Option<()> {
     let group: Vec<&Value> = values.iter().filter(|v| v.meaning == Meaning::Other).collect();
-    let mut written: Vec<String> = Vec::new();
+    let mut present: Vec<String> = Vec::new();
     for value in &group {
-        if !written.contains(&value.text) {
-            written.push(value.text.clone());
+        if !present.contains(&value.text) {
+            present.push(value.text.clone());
         }
     }
-    let of = |task: &super::super::Task| -> Vec<String> {
-        task.files_to_create.iter().chain(&task.files_to_change).cloned().collect()
-    };
-    let (before, after) = (of(old), of(new));
     // Existing paths keep the document's order; new ones come last.
-    let mut wanted: Vec<String> =
-        written.iter().filter(|path| after.contains(path)).cloned().collect();
-    wanted.extend(after.into_iter().filter(|path| !before.contains(path)));
-    list_edits(text, values, &group, &written, &wanted, all)
+    let stay = present.iter().filter(|path| new.contains(path));
+    let wanted: Vec<String> =
+        stay.chain(new.iter().filter(|path| !old.contains(path))).cloned().collect();
+    list_edits(text, values, &group, &present, &wanted, all)
 }
 
 /// Edits a word like `high`; adds it if the document relied on the default.
@@ -402,10 +370,10 @@ pub fn renumbered(text: &str, reading: &Reading, records: &Records, done: &[Renu
                 let rest = named.strip_prefix(&one.from)?;
                 (rest.is_empty() || rest.starts_with('.')).then(|| format!("{}{rest}", one.to))
             });
-            let mut to = to.filter(|to| new.contains(&to.as_str()) && !old.contains(&to.as_str()));
+            let mut to = to.filter(|to| new.contains(to) && !old.contains(to));
             let Some(to) = to.next() else { continue };
             let to = if value.code { format!("`{to}`") } else { to };
-            let keeps = new.contains(&named.as_str());
+            let keeps = new.contains(named);
             let written = text.get(value.range.clone()).unwrap_or_default();
             let to = if keeps { format!("{written} {to}") } else { to };
             edits.push((value.range.clone(), to));

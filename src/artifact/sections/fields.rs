@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::super::{Category, IdKind, Priority};
+use super::super::IdKind;
+use super::Slot;
 use super::heading::{IdText, id_at, one_line};
 
 /// The meaning of a value on a fields line.
@@ -11,8 +12,8 @@ pub(super) enum Meaning {
     Id(IdKind, String),
     /// `REQ-?`
     NewId,
-    Priority(Priority),
-    Category(Category),
+    /// A word of the slot's enum, such as `high`.
+    Word(Slot, &'static str),
     /// A status, which is ignored.
     Status,
     /// `-`
@@ -182,12 +183,12 @@ fn meaning(kind: IdKind, text: &str) -> Meaning {
     }
     let lower = text.to_ascii_lowercase();
     match (kind, lower.as_str()) {
-        (IdKind::Requirement, "high" | "must") => Meaning::Priority(Priority::High),
-        (IdKind::Requirement, "medium" | "should") => Meaning::Priority(Priority::Medium),
-        (IdKind::Requirement, "low" | "could") => Meaning::Priority(Priority::Low),
-        (IdKind::Requirement, "functional") => Meaning::Category(Category::Functional),
+        (IdKind::Requirement, "high" | "must") => Meaning::Word(Slot::Priority, "high"),
+        (IdKind::Requirement, "medium" | "should") => Meaning::Word(Slot::Priority, "medium"),
+        (IdKind::Requirement, "low" | "could") => Meaning::Word(Slot::Priority, "low"),
+        (IdKind::Requirement, "functional") => Meaning::Word(Slot::Category, "functional"),
         (IdKind::Requirement, "non_functional" | "non-functional") => {
-            Meaning::Category(Category::NonFunctional)
+            Meaning::Word(Slot::Category, "non_functional")
         }
         (IdKind::Feature, "planned" | "in_progress" | "implemented" | "verified" | "delivered")
         | (IdKind::Task, "pending" | "in_progress" | "completed" | "blocked") => Meaning::Status,
@@ -195,25 +196,17 @@ fn meaning(kind: IdKind, text: &str) -> Meaning {
     }
 }
 
-/// True for `must`, `should` and `could`.
-pub(super) fn is_other_scale(text: &str) -> bool {
-    matches!(text.to_ascii_lowercase().as_str(), "must" | "should" | "could")
-}
-
 /// True if a value is valid for a record of this kind. The first values of a component can be any
 /// text.
 pub(super) fn fits(kind: IdKind, value: &Value) -> bool {
-    match (&value.meaning, kind) {
-        (Meaning::Empty | Meaning::Status, _) => true,
-        (Meaning::Priority(_) | Meaning::Category(_), kind) => kind == IdKind::Requirement,
-        (Meaning::Id(of, _), IdKind::Feature) => *of == IdKind::Requirement,
-        (Meaning::Id(of, _), IdKind::Component) => *of == IdKind::Feature,
-        (Meaning::Id(..), kind) => kind == IdKind::Task,
-        (Meaning::NewId, kind) => kind != IdKind::Requirement,
-        (Meaning::Other, IdKind::Task) => {
-            !value.text.contains(char::is_whitespace) && value.text.contains(['/', '.'])
+    match &value.meaning {
+        Meaning::Empty | Meaning::Status | Meaning::Word(..) => true,
+        Meaning::Id(of, _) => kind.slots().iter().any(|slot| slot.id_kind() == Some(*of)),
+        Meaning::NewId => kind != IdKind::Requirement,
+        Meaning::Other => {
+            let is_path = || !value.text.contains(char::is_whitespace);
+            kind == IdKind::Task && value.text.contains(['/', '.']) && is_path()
         }
-        (Meaning::Other, _) => false,
     }
 }
 

@@ -1,8 +1,9 @@
 //! The JSON that is derived from documents.
 
+use anyhow::Result;
 use serde_json::{Map, Value};
 
-use super::super::{DesignSpec, FeatureList, IdKind, Plan, Requirements};
+use super::super::{Artifact, DesignSpec, FeatureList, IdKind, Plan, Requirements, read_json};
 use super::{Document, Record, Records};
 
 /// The four files that contain records.
@@ -29,35 +30,42 @@ impl RecordFiles {
         }
     }
 
+    /// Reads one of the files from its text; any other artifact is left out.
+    pub(in crate::artifact) fn read(&mut self, artifact: Artifact, text: &str) -> Result<()> {
+        match artifact {
+            Artifact::Requirements => self.requirements = read_json(artifact, text)?,
+            Artifact::Features => self.features = read_json(artifact, text)?,
+            Artifact::DesignSpec => self.design = read_json(artifact, text)?,
+            Artifact::ImplementationPlan => self.plan = read_json(artifact, text)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Replaces the records in the files.
+    pub(in crate::artifact) fn set_records(&mut self, records: Records) {
+        self.requirements.requirements = records.requirements;
+        self.features.features = records.features;
+        self.design.components = records.components;
+        self.plan.tasks = records.tasks;
+    }
+
     /// Returns these files with the records of the given kinds replaced by those from the
     /// documents, in the order of the documents. Fields that exist only in JSON are kept. Records
     /// of other kinds are unchanged.
     #[must_use]
     pub fn derived(&self, records: &Records, kinds: &[IdKind]) -> Self {
-        let mut files = self.clone();
         let old = self.records();
-        let mut all: Records = records
-            .iter()
-            .map(|mut record| {
-                if let Some(old) = old.get(record.id()) {
-                    record.keep_unwritten(&old);
-                    record.keep_sides(&old);
-                }
-                record
-            })
-            .collect();
-        for kind in kinds {
-            match kind {
-                IdKind::Requirement => {
-                    files.requirements.requirements = std::mem::take(&mut all.requirements);
-                }
-                IdKind::Feature => files.features.features = std::mem::take(&mut all.features),
-                IdKind::Component => {
-                    files.design.components = std::mem::take(&mut all.components);
-                }
-                IdKind::Task => files.plan.tasks = std::mem::take(&mut all.tasks),
+        let derived = records.iter().filter(|one| kinds.contains(&one.kind())).map(|mut record| {
+            if let Some(old) = old.get(record.id()) {
+                record.keep_unwritten(&old);
+                record.keep_sides(&old);
             }
-        }
+            record
+        });
+        let others = old.iter().filter(|one| !kinds.contains(&one.kind()));
+        let mut files = self.clone();
+        files.set_records(derived.chain(others).collect());
         files
     }
 

@@ -8,7 +8,7 @@ use super::super::{IdFloors, IdKind, Renumbered, renumber_text};
 use super::apply::same;
 use super::merge_document::{Side, Three};
 use super::merge_records::without_sets;
-use super::{Context, Document, Documents, Reading, Record, Records, Writer, read, references};
+use super::{Document, Documents, Reading, Record, Records, read_plainly, references};
 
 /// The existing documents of one version.
 pub type Texts = BTreeMap<Document, String>;
@@ -45,7 +45,7 @@ impl<'a> Version<'a> {
         let mut readings = BTreeMap::new();
         let mut refused = Vec::new();
         for (document, text) in texts {
-            let reading = read_for_merge(text, documents.kinds(*document));
+            let reading = read_committed(text, documents.kinds(*document));
             refused.extend(reading.refusals.iter().map(|remark| Conflict {
                 document: *document,
                 text: format!("{name}, line {}: {}", remark.line, remark.text),
@@ -65,32 +65,17 @@ impl<'a> Version<'a> {
     }
 }
 
-fn read_for_merge(text: &str, kinds: &[IdKind]) -> Reading {
-    let used = BTreeMap::new();
-    let present = Records::default();
-    read(text, &merge_context(kinds, &used, &present))
-}
-
 /// Returns a text without the sections of these records, and the id and title of each.
 pub fn without_sections(text: &str, is_left_out: &dyn Fn(&str) -> bool) -> (String, Vec<String>) {
-    let (mut rest, mut left_out) = (text.to_owned(), Vec::new());
-    let reading = read_for_merge(text, &IdKind::ALL);
-    for section in reading.sections.iter().rev().filter(|one| is_left_out(one.record.id())) {
-        rest.replace_range(section.range.clone(), "");
-        left_out.push(format!("{} {}", section.record.id(), section.record.title()));
-    }
-    left_out.reverse();
-    (rest, left_out)
+    let reading = read_committed(text, &IdKind::ALL);
+    let titles = reading.sections.iter().map(|one| &one.record);
+    let titles = titles.filter(|record| is_left_out(record.id()));
+    let titles = titles.map(|record| format!("{} {}", record.id(), record.title())).collect();
+    (reading.without(text, |record| is_left_out(record.id())), titles)
 }
 
-/// Both sides were accepted when they were committed, so all their paths count as known.
-pub(super) fn merge_context<'a>(
-    kinds: &'a [IdKind],
-    used: &'a BTreeMap<String, String>,
-    present: &'a Records,
-) -> Context<'a> {
-    let floors = IdFloors::default();
-    Context { kinds, used, floors, present, in_base: &|_| true, by: Writer::Person }
+fn read_committed(text: &str, kinds: &[IdKind]) -> Reading {
+    read_plainly(text, kinds, &Records::default())
 }
 
 /// Returns the documents that exist on any side.
@@ -236,7 +221,7 @@ fn dangling(
 ) -> Vec<Conflict> {
     let read: Vec<(Document, &String, Reading)> = texts
         .iter()
-        .map(|(document, text)| (*document, text, read_for_merge(text, documents.kinds(*document))))
+        .map(|(document, text)| (*document, text, read_committed(text, documents.kinds(*document))))
         .collect();
     let all: Vec<(Document, &str, &Reading)> =
         read.iter().map(|(document, text, reading)| (*document, text.as_str(), reading)).collect();

@@ -1,11 +1,9 @@
 //! Three-way merge of one document: its sections, their order, and the prose between them.
 
-use std::collections::BTreeMap;
-
 use super::super::IdKind;
 use super::apply::{Change, apply, same};
-use super::merge::{Conflict, MergeProse, Version, merge_context};
-use super::{Document, Reading, Record, Records, Remark, merge_records};
+use super::merge::{Conflict, MergeProse, Version};
+use super::{Context, Document, Reading, Record, Records, Remark, merge_records};
 
 /// One version of one document.
 pub(super) struct Side<'a> {
@@ -86,8 +84,8 @@ impl Three<'_> {
         let trimmed = out.trim_end().len();
         out.truncate(trimmed);
         out.push('\n');
-        let (used, present) = (BTreeMap::new(), Records::default());
-        apply(&out, &changes, &merge_context(kinds, &used, &present)).map_err(|remarks| {
+        let present = Records::default();
+        apply(&out, &changes, &Context::plain(kinds, &present)).map_err(|remarks| {
             let conflict = |remark: Remark| self.conflict(remark.text);
             remarks.into_iter().map(conflict).collect()
         })

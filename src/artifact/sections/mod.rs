@@ -38,9 +38,9 @@ pub use ids::{Taken, floors_of, number, take, written};
 pub use json::RecordFiles;
 pub use merge::{Conflict, MergeProse, Merged, Texts, merge, without_sections};
 pub use merge_records::further_status;
-pub use parse::read;
+pub use parse::{read, read_plainly};
 pub use reading::{Reading, Remark, RemarkKind, Section};
-pub use record::{Record, Records};
+pub use record::{Record, Records, Slot};
 pub use render::{LEVEL, normal, render};
 pub use save::{Extent, Saved, save, unfenced};
 
@@ -151,6 +151,15 @@ pub struct Context<'a> {
     pub in_base: &'a dyn Fn(&str) -> bool,
     /// The author of the text.
     pub by: Writer,
+}
+
+impl<'a> Context<'a> {
+    /// The context of a text whose history does not matter: a person's, with paths that all exist.
+    pub fn plain(kinds: &'a [IdKind], present: &'a Records) -> Self {
+        static UNUSED: BTreeMap<String, String> = BTreeMap::new();
+        let (floors, by) = (IdFloors::default(), Writer::Person);
+        Self { kinds, used: &UNUSED, floors, present, in_base: &|_| true, by }
+    }
 }
 
 #[cfg(test)]

@@ -1,15 +1,14 @@
 //! Reads the records of a document, and the remarks about them.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::super::{Component, Feature, IdKind, Requirement, Task};
+use super::super::IdKind;
 use super::blocks::{Block, BlockKind, document_blocks, line_of, never_closed};
 use super::body::{self, Body};
 use super::fields::{self, Value};
 use super::heading::{self, IdText, RecordHeading};
-use super::values::{self, Remarks};
-use super::{Context, Reading, Record, Remark, RemarkKind, Section, Writer, criteria};
+use super::values;
+use super::{Context, Reading, Record, Records, Remark, RemarkKind, Section, Slot, Writer};
 
 /// A heading that starts a record; `at` is the index of its block.
 pub(super) struct Head {
@@ -42,6 +41,11 @@ pub fn read(text: &str, context: &Context<'_>) -> Reading {
     out.refusals.sort();
     out.refusals.dedup();
     out
+}
+
+/// Reads a document whose history does not matter; `present` are its earlier records.
+pub fn read_plainly(text: &str, kinds: &[IdKind], present: &Records) -> Reading {
+    read(text, &Context::plain(kinds, present))
 }
 
 /// Finds the headings of records of these kinds.
@@ -180,87 +184,24 @@ impl Reader<'_> {
     }
 
     fn record(&mut self, kind: IdKind, id: &str, title: &str, body: &Body, at: usize) -> Record {
-        let present = self.context.present.get(id);
-        let (id, title) = (id.to_owned(), title.to_owned());
         let texts =
             |pieces: &[body::Piece]| pieces.iter().map(|one| one.text.clone()).collect::<Vec<_>>();
         let description = texts(&body.description).join("\n\n");
-        let items = texts(&body.items);
-        let floors = self.context.floors;
-        let mut remarks = Remarks { id: id.clone(), at, notes: Vec::new(), refusals: Vec::new() };
-        let mut record = match kind {
-            IdKind::Requirement => {
-                let acceptance_criteria =
-                    items.iter().map(|item| criteria::criterion(item)).collect();
-                let mut one = Requirement {
-                    id,
-                    title,
-                    description,
-                    acceptance_criteria,
-                    ..Requirement::default()
-                };
-                values::requirement(&mut one, &body.values, present.is_none(), &mut remarks);
-                Record::Requirement(one)
-            }
-            IdKind::Feature => {
-                let mut one = Feature {
-                    id,
-                    name: title,
-                    description,
-                    completion_criteria: items,
-                    ..Feature::default()
-                };
-                values::feature(&mut one, &body.values, floors, &mut remarks);
-                Record::Feature(one)
-            }
-            IdKind::Component => {
-                let interfaces = texts(&body.interfaces);
-                let mut one = Component {
-                    id,
-                    name: title,
-                    description,
-                    responsibilities: items,
-                    interfaces,
-                    ..Component::default()
-                };
-                values::component(&mut one, &body.values, floors, &mut remarks);
-                if self.context.by == Writer::Model
-                    && one.component_type.is_empty()
-                    && one.technology.is_empty()
-                {
-                    let text = format!(
-                        "{} has no type and no technology; write both on the line below its heading: `module` `Rust`",
-                        one.id
-                    );
-                    remarks.refuse(at, text);
-                }
-                Record::Component(one)
-            }
-            IdKind::Task => {
-                let mut one =
-                    Task { id, title, description, acceptance_criteria: items, ..Task::default() };
-                let known: BTreeSet<&str> = match &present {
-                    Some(Record::Task(old)) => old
-                        .files_to_create
-                        .iter()
-                        .chain(&old.files_to_change)
-                        .map(String::as_str)
-                        .collect(),
-                    _ => BTreeSet::new(),
-                };
-                let is_path = |path: &str| known.contains(path) || (self.context.in_base)(path);
-                values::task(&mut one, &body.values, &is_path, floors, &mut remarks);
-                Record::Task(one)
-            }
-        };
-        if let Some(present) = &present {
-            record.keep_unwritten(present);
+        let head = [id.to_owned(), title.to_owned(), description];
+        let (items, interfaces) = (texts(&body.items), texts(&body.interfaces));
+        let mut record = Record::new(kind, head, items, interfaces);
+        self.fill(&mut record, &body.values, at);
+        let is_empty = |slot| record.values(slot).iter().all(String::is_empty);
+        if kind == IdKind::Component
+            && self.context.by == Writer::Model
+            && is_empty(Slot::Type)
+            && is_empty(Slot::Technology)
+        {
+            let fix = "write both on the line below its heading: `module` `Rust`";
+            self.refuse(at, format!("{id} has no type and no technology; {fix}"));
         }
-        for (at, text) in remarks.notes {
-            self.note(at, text);
-        }
-        for (at, text) in remarks.refusals {
-            self.refuse(at, text);
+        if let Some(present) = self.context.present.get(id) {
+            record.keep_unwritten(&present);
         }
         record
     }

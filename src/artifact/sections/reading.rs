@@ -73,6 +73,16 @@ impl Reading {
         self.sections.iter().map(|section| section.record.clone()).collect()
     }
 
+    /// Returns a text without its sections of these records.
+    pub fn without(&self, text: &str, is_left_out: impl Fn(&Record) -> bool) -> String {
+        let (mut rest, mut at) = (String::new(), 0);
+        for section in self.sections.iter().filter(|one| is_left_out(&one.record)) {
+            rest += text.get(at..section.range.start).unwrap_or_default();
+            at = section.range.end;
+        }
+        rest + text.get(at..).unwrap_or_default()
+    }
+
     /// Returns the section of a record.
     pub fn section(&self, id: &str) -> Option<&Section> {
         self.sections.iter().find(|section| section.record.id() == id)

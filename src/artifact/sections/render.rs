@@ -1,10 +1,10 @@
 //! Renders a record as a section.
 
-use super::super::{Category, Component, Feature, IdFloors, IdKind, Priority, Requirement, Task};
+use super::super::IdKind;
 use super::blocks::{Block, BlockKind, blocks};
 use super::fields::{code, one_value};
 use super::heading;
-use super::{Context, Record, Records, Writer, body, criteria, indent, parse, text};
+use super::{Record, Records, Slot, body, indent, parse, text};
 
 /// The default level of a record's heading.
 pub const LEVEL: u8 = 3;
@@ -40,21 +40,13 @@ pub(super) struct Parts {
 
 impl Parts {
     pub(super) fn of(record: &Record, level: u8) -> Self {
-        let (items, interfaces) = match record {
-            Record::Requirement(one) => {
-                (one.acceptance_criteria.iter().map(criteria::item_of).collect(), Vec::new())
-            }
-            Record::Feature(one) => (one.completion_criteria.clone(), Vec::new()),
-            Record::Component(one) => (one.responsibilities.clone(), one.interfaces.clone()),
-            Record::Task(one) => (one.acceptance_criteria.clone(), Vec::new()),
-        };
+        let items = record.items();
         let items = items.iter().map(|item| text::item(item)).filter(|item| !item.is_empty());
-        let interfaces = interfaces.iter().filter(|one| !one.trim().is_empty());
         Self {
             fields: fields_line(record).join(" "),
             description: text::description(record.description(), level),
             items: items.collect(),
-            interfaces: interfaces.map(|one| interface(one)).collect(),
+            interfaces: record.interfaces().map(|one| interface(one)).collect(),
         }
     }
 
@@ -114,72 +106,24 @@ pub(super) fn interface(entry: &str) -> String {
 
 /// Returns the code spans of a fields line.
 pub(super) fn fields_line(record: &Record) -> Vec<String> {
-    let values = match record {
-        Record::Requirement(one) => requirement_values(one),
-        Record::Feature(one) => feature_values(one),
-        Record::Component(one) => component_values(one),
-        Record::Task(one) => task_values(one),
+    let kind = record.kind();
+    let written = |slot: Slot, value: &String| match slot {
+        Slot::Paths => one_value(kind, value),
+        Slot::Type | Slot::Technology if value.trim().is_empty() => "-".to_owned(),
+        _ => value.clone(),
     };
-    let values = values.into_iter().map(|value| code(&value));
-    let values: Vec<String> = values.collect();
-    if values.is_empty() { vec![code("-")] } else { values }
-}
-
-/// Returns the word for a priority in Markdown and in JSON.
-pub(super) const fn priority_word(priority: Priority) -> &'static str {
-    match priority {
-        Priority::High => "high",
-        Priority::Medium => "medium",
-        Priority::Low => "low",
+    let mut spans = Vec::new();
+    for slot in kind.slots() {
+        let values = record.values(*slot);
+        let values = values.iter().map(|value| written(*slot, value));
+        spans.extend(values.filter(|value| !value.trim().is_empty()).map(|value| code(&value)));
     }
-}
-
-/// Returns the word for a category in Markdown and in JSON.
-pub(super) const fn category_word(category: Category) -> &'static str {
-    match category {
-        Category::Functional => "functional",
-        Category::NonFunctional => "non_functional",
-    }
-}
-
-fn requirement_values(one: &Requirement) -> Vec<String> {
-    vec![priority_word(one.priority).to_owned(), category_word(one.category).to_owned()]
-}
-
-fn feature_values(one: &Feature) -> Vec<String> {
-    present(&one.requirement_ids)
-}
-
-fn component_values(one: &Component) -> Vec<String> {
-    let own = [&one.component_type, &one.technology];
-    let own = own.map(|text| if text.trim().is_empty() { "-".to_owned() } else { text.clone() });
-    own.into_iter().chain(present(&one.related_features)).collect()
-}
-
-fn task_values(one: &Task) -> Vec<String> {
-    let own = [&one.feature_id, &one.component_id].into_iter();
-    let ids = own.chain(&one.requirement_ids).chain(&one.dependencies).cloned();
-    let paths = one.files_to_create.iter().chain(&one.files_to_change);
-    let paths = paths.map(|path| one_value(IdKind::Task, path));
-    ids.chain(paths).filter(|value| !value.trim().is_empty()).collect()
-}
-
-fn present(ids: &[String]) -> Vec<String> {
-    ids.iter().filter(|id| !id.trim().is_empty()).cloned().collect()
+    if spans.is_empty() { vec![code("-")] } else { spans }
 }
 
 /// Returns a record in normal form: as it is after it was rendered and read.
 pub fn normal(record: &Record, level: u8) -> Record {
     let present = Records::from_iter([record.clone()]);
-    let known = |_: &str| true;
-    let context = Context {
-        kinds: &[record.kind()],
-        used: &std::collections::BTreeMap::new(),
-        floors: IdFloors::default(),
-        present: &present,
-        in_base: &known,
-        by: Writer::Model,
-    };
-    let read = parse::read(&render(record, level), &context);
+    let read = parse::read_plainly(&render(record, level), &[record.kind()], &present);
     read.section(record.id()).map_or_else(|| record.clone(), |section| section.record.clone())
 }

@@ -1,228 +1,158 @@
-//! Converts the values on a fields line to the fields of a record, and reports invalid ones.
+//! Puts the values on a fields line into the slots of a record, and reports invalid ones.
 //! The paths of a task are one list in Markdown and two in JSON.
 
 use std::collections::BTreeSet;
 
 use super::super::path_shape::is_path_shaped;
-use super::super::{Category, Component, Feature, IdFloors, IdKind, Priority, Requirement, Task};
-use super::fields::{Meaning, Value, is_other_scale};
-use super::{Context, Record, Section};
+use super::super::{IdKind, Task};
+use super::fields::{Meaning, Value};
+use super::parse::Reader;
+use super::{Context, Record, Section, Slot};
 
-/// Remarks about the values of one record: offset and text of notes and refusals.
-pub(super) struct Remarks {
-    pub id: String,
-    /// Offset of the heading.
-    pub at: usize,
-    pub notes: Vec<(usize, String)>,
-    pub refusals: Vec<(usize, String)>,
+/// The values of one slot, each with its canonical text; no text is there twice.
+struct Group<'v> {
+    slot: Slot,
+    values: Vec<(String, &'v Value)>,
 }
 
-impl Remarks {
-    fn note(&mut self, at: usize, text: String) {
-        self.notes.push((at, text));
-    }
-
-    pub(super) fn refuse(&mut self, at: usize, text: String) {
-        self.refusals.push((at, text));
-    }
-
-    fn unread_status(&mut self, value: &Value) {
-        self.note(
-            value.range.start,
-            format!("'{}' is ignored: status comes from the commits", value.text),
-        );
-    }
-
-    fn new_id(&mut self, value: &Value, kind: IdKind, floors: IdFloors) {
-        let named = super::super::IdKind::ALL
-            .into_iter()
-            .find(|kind| value.text.to_ascii_uppercase().starts_with(kind.prefix()));
-        let named = named.unwrap_or(kind);
-        let mut floors = floors;
-        let text = format!(
-            "{} refers to {}; give that {} a number (next: {})",
-            self.id,
-            value.text,
-            named.name(),
-            floors.next(named)
-        );
-        self.refuse(value.range.start, text);
-    }
-}
-
-/// Adds an id unless the list contains it.
-fn push_once(ids: &mut Vec<String>, id: &str) {
-    if !ids.iter().any(|known| known == id) {
-        ids.push(id.to_owned());
-    }
-}
-
-fn quoted<'a>(texts: impl Iterator<Item = &'a str>) -> String {
-    texts.collect::<Vec<_>>().join(", ")
-}
-
-/// Reads priority and category. `new`: the requirement did not exist before.
-pub(super) fn requirement(
-    requirement: &mut Requirement,
-    values: &[Value],
-    new: bool,
-    remarks: &mut Remarks,
-) {
-    let (mut priorities, mut categories) =
-        (Vec::<(&Value, Priority)>::new(), Vec::<(&Value, Category)>::new());
-    let mut unknown = false;
-    for value in values {
-        match &value.meaning {
-            Meaning::Priority(priority) => {
-                if is_other_scale(&value.text) {
-                    let word = match priority {
-                        Priority::High => "high",
-                        Priority::Medium => "medium",
-                        Priority::Low => "low",
-                    };
-                    remarks.note(value.range.start, format!("'{}' is read as {word}", value.text));
+impl Reader<'_> {
+    /// Puts values into the slots of a record whose heading is at this offset.
+    pub(super) fn fill(&mut self, record: &mut Record, values: &[Value], at: usize) {
+        let kind = record.kind();
+        let group = |slot: &Slot| Group { slot: *slot, values: Vec::new() };
+        let mut groups: Vec<Group<'_>> = kind.slots().iter().map(group).collect();
+        let mut all_fit = true;
+        for value in values {
+            let start = value.range.start;
+            let place = groups.iter().position(|group| group.takes(value));
+            match (place.and_then(|place| groups.get_mut(place)), &value.meaning) {
+                (Some(group), _) if group.slot == Slot::Paths => {
+                    match self.path_problem(record.id(), &value.text) {
+                        Some(problem) => self.refuse(start, problem),
+                        None => group.add(value),
+                    }
                 }
-                priorities.push((value, *priority));
+                (Some(group), _) => group.add(value),
+                (None, Meaning::Empty) => {}
+                (None, Meaning::Status) => {
+                    let text =
+                        format!("'{}' is ignored: status comes from the commits", value.text);
+                    self.note(start, text);
+                }
+                (None, Meaning::NewId) if kind != IdKind::Requirement => {
+                    let text = self.without_number(record.id(), &value.text);
+                    self.refuse(start, text);
+                }
+                (None, _) => {
+                    all_fit = false;
+                    self.refuse(start, unfit(kind, &value.text));
+                }
             }
-            Meaning::Category(category) => categories.push((value, *category)),
-            Meaning::Empty => {}
-            _ => {
-                unknown = true;
-                let text = format!(
-                    "'{}' is not a priority (high, medium, low) or a category (functional, non_functional)",
-                    value.text
-                );
-                remarks.refuse(value.range.start, text);
+            if let Meaning::Word(Slot::Priority, word) = value.meaning
+                && !value.text.eq_ignore_ascii_case(word)
+            {
+                self.note(start, format!("'{}' is read as {word}", value.text));
             }
         }
-    }
-    priorities.dedup_by_key(|(_, priority)| *priority);
-    categories.dedup_by_key(|(_, category)| *category);
-    let id = remarks.id.clone();
-    if let [_, second, ..] = priorities[..] {
-        let all = quoted(priorities.iter().map(|(value, _)| value.text.as_str()));
-        remarks.refuse(second.0.range.start, format!("{id} has two priorities: {all}"));
-    }
-    if let [_, second, ..] = categories[..] {
-        let all = quoted(categories.iter().map(|(value, _)| value.text.as_str()));
-        remarks.refuse(second.0.range.start, format!("{id} has two categories: {all}"));
-    }
-    requirement.priority = priorities.first().map(|(_, priority)| *priority).unwrap_or_default();
-    requirement.category = categories.first().map(|(_, category)| *category).unwrap_or_default();
-    if priorities.is_empty() && !unknown {
-        if new {
-            remarks.note(remarks.at, format!("{id} has no priority: medium is assumed"));
-        } else {
-            let text = format!(
-                "{id} has no priority; write high, medium or low on the line below its heading"
-            );
-            remarks.refuse(remarks.at, text);
+        for Group { slot, values } in groups {
+            if let [_, (_, second), ..] = &values[..]
+                && let Some(text) = two_of(slot, record.id(), &values)
+            {
+                self.refuse(second.range.start, text);
+            }
+            if values.is_empty() && all_fit {
+                self.default_word(slot, record.id(), at);
+            }
+            record.set_values(slot, values.into_iter().map(|(text, _)| text).collect());
         }
     }
-    if categories.is_empty() && !unknown {
-        remarks.note(remarks.at, format!("{id} has no category: functional is assumed"));
+
+    /// Says which word is assumed in an empty slot of a requirement.
+    fn default_word(&mut self, slot: Slot, id: &str, at: usize) {
+        match slot {
+            Slot::Priority if self.context.present.has(id) => {
+                let fix = "write high, medium or low on the line below its heading";
+                self.refuse(at, format!("{id} has no priority; {fix}"));
+            }
+            Slot::Priority => self.note(at, format!("{id} has no priority: medium is assumed")),
+            Slot::Category => self.note(at, format!("{id} has no category: functional is assumed")),
+            _ => {}
+        }
+    }
+
+    /// The refusal of a reference to a record that has no number yet.
+    fn without_number(&self, id: &str, reference: &str) -> String {
+        let upper = reference.to_ascii_uppercase();
+        let kind = IdKind::of(&upper).unwrap_or(IdKind::Task);
+        let (name, next) = (kind.name(), { self.context.floors }.next(kind));
+        format!("{id} refers to {reference}; give that {name} a number (next: {next})")
+    }
+
+    /// Returns why a task cannot name this path.
+    fn path_problem(&self, id: &str, path: &str) -> Option<String> {
+        let is_known = || {
+            let old = self.context.present.get(id);
+            old.is_some_and(|old| old.values(Slot::Paths).iter().any(|one| one == path))
+        };
+        let has_blank = path.contains(char::is_whitespace);
+        if has_blank && !is_path_shaped(path) && !is_known() && !(self.context.in_base)(path) {
+            return Some(format!("'{path}' is not a path"));
+        }
+        is_outside(path).then(|| outside(path))
     }
 }
 
-/// Reads the requirements of a feature.
-pub(super) fn feature(
-    feature: &mut Feature,
-    values: &[Value],
-    floors: IdFloors,
-    remarks: &mut Remarks,
-) {
-    for value in values {
+impl<'v> Group<'v> {
+    /// True if a value belongs into the slot. The type and the technology of a component are its
+    /// first code spans, whatever they say.
+    fn takes(&self, value: &Value) -> bool {
         match &value.meaning {
-            Meaning::Id(IdKind::Requirement, id) => push_once(&mut feature.requirement_ids, id),
-            Meaning::NewId => remarks.new_id(value, IdKind::Requirement, floors),
-            Meaning::Status => remarks.unread_status(value),
-            Meaning::Empty => {}
-            _ => {
-                let text = format!("'{}' is not a requirement id (such as REQ-001)", value.text);
-                remarks.refuse(value.range.start, text);
+            Meaning::Id(kind, _) => self.slot.id_kind() == Some(*kind),
+            Meaning::Word(slot, _) => self.slot == *slot,
+            Meaning::NewId => false,
+            Meaning::Other if self.slot == Slot::Paths => true,
+            Meaning::Empty | Meaning::Status | Meaning::Other => {
+                let is_free = self.values.is_empty() && value.code;
+                matches!(self.slot, Slot::Type | Slot::Technology) && is_free
             }
+        }
+    }
+
+    fn add(&mut self, value: &'v Value) {
+        let text = match &value.meaning {
+            Meaning::Id(_, id) => id.clone(),
+            Meaning::Word(_, word) => (*word).to_owned(),
+            Meaning::Empty => String::new(),
+            _ => value.text.clone(),
+        };
+        if !self.values.iter().any(|(known, _)| *known == text) {
+            self.values.push((text, value));
         }
     }
 }
 
-/// Reads type, technology and features of a component.
-pub(super) fn component(
-    component: &mut Component,
-    values: &[Value],
-    floors: IdFloors,
-    remarks: &mut Remarks,
-) {
-    let mut named = 0;
-    for value in values {
-        let text =
-            || if value.meaning == Meaning::Empty { String::new() } else { value.text.clone() };
-        match &value.meaning {
-            Meaning::Id(IdKind::Feature, id) => push_once(&mut component.related_features, id),
-            Meaning::NewId => remarks.new_id(value, IdKind::Feature, floors),
-            Meaning::Id(..) => {
-                let text = format!("'{}' is not a feature id (such as FEAT-001)", value.text);
-                remarks.refuse(value.range.start, text);
-            }
-            _ if named == 0 && value.code => {
-                component.component_type = text();
-                named = 1;
-            }
-            _ if named == 1 && value.code => {
-                component.technology = text();
-                named = 2;
-            }
-            Meaning::Empty => {}
-            _ => {
-                let text = format!("'{}' is not a feature id (such as FEAT-001)", value.text);
-                remarks.refuse(value.range.start, text);
-            }
+/// The refusal of several values in a slot that has one.
+fn two_of(slot: Slot, id: &str, values: &[(String, &Value)]) -> Option<String> {
+    let ids = || values.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>().join(", ");
+    let words = || values.iter().map(|(_, one)| one.text.as_str()).collect::<Vec<_>>().join(", ");
+    match slot {
+        Slot::Priority => Some(format!("{id} has two priorities: {}", words())),
+        Slot::Category => Some(format!("{id} has two categories: {}", words())),
+        Slot::One(kind) => {
+            Some(format!("{id} names two {}s, {}; a task belongs to one", kind.name(), ids()))
         }
+        _ => None,
     }
 }
 
-/// Reads feature, component, requirements, dependencies and paths of a task.
-pub(super) fn task(
-    task: &mut Task,
-    values: &[Value],
-    is_path: &dyn Fn(&str) -> bool,
-    floors: IdFloors,
-    remarks: &mut Remarks,
-) {
-    let (mut features, mut components) = (Vec::new(), Vec::new());
-    for value in values {
-        match &value.meaning {
-            Meaning::Id(IdKind::Feature, id) => push_once(&mut features, id),
-            Meaning::Id(IdKind::Component, id) => push_once(&mut components, id),
-            Meaning::Id(IdKind::Requirement, id) => push_once(&mut task.requirement_ids, id),
-            Meaning::Id(IdKind::Task, id) => push_once(&mut task.dependencies, id),
-            Meaning::NewId => remarks.new_id(value, IdKind::Task, floors),
-            Meaning::Status => remarks.unread_status(value),
-            Meaning::Empty => {}
-            _ => path(task, value, is_path, remarks),
-        }
-    }
-    let id = remarks.id.clone();
-    for (ids, what) in [(&features, "feature"), (&components, "component")] {
-        if let [_, second, ..] = &ids[..] {
-            let of = |value: &&Value| matches!(&value.meaning, Meaning::Id(_, id) if id == second);
-            let at = values.iter().find(of).map_or(remarks.at, |value| value.range.start);
-            let all = quoted(ids.iter().map(String::as_str));
-            remarks.refuse(at, format!("{id} names two {what}s, {all}; a task belongs to one"));
-        }
-    }
-    task.feature_id = features.into_iter().next().unwrap_or_default();
-    task.component_id = components.into_iter().next().unwrap_or_default();
-}
-
-fn path(task: &mut Task, value: &Value, is_path: &dyn Fn(&str) -> bool, remarks: &mut Remarks) {
-    let text = value.text.as_str();
-    let at = value.range.start;
-    if text.contains(char::is_whitespace) && !is_path(text) && !is_path_shaped(text) {
-        remarks.refuse(at, format!("'{text}' is not a path"));
-    } else if is_outside(text) {
-        remarks.refuse(at, outside(text));
-    } else {
-        push_once(&mut task.files_to_create, text);
+/// The refusal of a value that no slot of a record of this kind takes.
+fn unfit(kind: IdKind, value: &str) -> String {
+    match kind.slots().iter().find_map(|slot| slot.id_kind()) {
+        Some(of) => format!("'{value}' is not a {} id (such as {})", of.name(), of.format(1)),
+        None => format!(
+            "'{value}' is not a priority (high, medium, low) or a category (functional, \
+             non_functional)"
+        ),
     }
 }
 

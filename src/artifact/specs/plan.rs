@@ -1,12 +1,10 @@
 //! Writes a plan from records, as the only document: first the prose, then each record as a
 //! section.
 
-use std::collections::BTreeMap;
-
+use crate::artifact::IdKind;
 use crate::artifact::sections::{
-    Change, Context, Document, Documents, Record, Records, Writer, apply,
+    Change, Context, Document, Documents, Record, Records, Slot, Writer, apply,
 };
-use crate::artifact::{IdFloors, IdKind};
 
 /// A drafted plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,14 +57,8 @@ fn put(
 ) -> Result<String, String> {
     let alone = Documents { plan: true, ..Documents::default() };
     let known: Records = present.iter().cloned().collect();
-    let context = Context {
-        kinds: alone.kinds(Document::Plan),
-        used: &BTreeMap::new(),
-        floors: IdFloors::default(),
-        present: &known,
-        in_base,
-        by: Writer::Model,
-    };
+    let plain = Context::plain(alone.kinds(Document::Plan), &known);
+    let context = Context { in_base, by: Writer::Model, ..plain };
     apply(text, &[Change::Put(record.clone())], &context)
         .map_err(|found| found.into_iter().next().map(|remark| remark.text).unwrap_or_default())
 }
@@ -102,40 +94,20 @@ fn quoted(text: &str) -> String {
 
 /// Changes the texts of a record.
 fn with_texts(mut record: Record, change: &dyn Fn(&str) -> String) -> Record {
-    let each = |texts: &mut Vec<String>| texts.iter_mut().for_each(|text| *text = change(text));
-    match &mut record {
-        Record::Requirement(one) => {
-            one.title = change(&one.title);
-            one.description = change(&one.description);
-            one.acceptance_criteria.iter_mut().for_each(|one| one.text = change(&one.text));
-        }
-        Record::Feature(one) => {
-            one.name = change(&one.name);
-            one.description = change(&one.description);
-            each(&mut one.completion_criteria);
-        }
-        Record::Task(one) => {
-            one.title = change(&one.title);
-            one.description = change(&one.description);
-            each(&mut one.acceptance_criteria);
-        }
-        Record::Component(_) => {}
-    }
+    let [_, title, description] = record.texts_mut();
+    (*title, *description) = (change(title), change(description));
+    record.change_items(change);
     record
 }
 
 /// Removes references to records that do not exist.
 fn with_known_references(mut record: Record, present: &[Record]) -> Record {
-    let is_there = |id: &String| present.iter().any(|one| one.id() == id);
-    match &mut record {
-        Record::Feature(one) => one.requirement_ids.retain(is_there),
-        Record::Task(one) => {
-            one.requirement_ids.retain(is_there);
-            if !is_there(&one.feature_id) {
-                one.feature_id.clear();
-            }
-        }
-        Record::Requirement(_) | Record::Component(_) => {}
+    // Dependencies may be on later tasks.
+    let refers = |slot: &&Slot| slot.id_kind().is_some_and(|kind| kind != IdKind::Task);
+    for slot in record.kind().slots().iter().filter(refers) {
+        let ids = record.values(*slot).into_iter();
+        let known = ids.filter(|id| present.iter().any(|one| one.id() == id));
+        record.set_values(*slot, known.collect());
     }
     record
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::artifact::{Artifact, Files as _, IdKind, named_records};
+use crate::artifact::{Artifact, Files as _, IdKind, records_of};
 use crate::pipeline::run::Run;
 use crate::session::{CommittedFiles, RefNames};
 use crate::stages::StageSpec;
@@ -21,7 +21,7 @@ pub(crate) fn dropped(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<
     if !spec.artifacts.contains(&Artifact::Plan) || files.read(Artifact::Plan)?.is_none() {
         return Ok(None);
     }
-    let there = named_records(&files)?;
+    let there = records_of(&files)?;
     let kinds = [
         (IdKind::Requirement, origin.requirements),
         (IdKind::Feature, origin.features),
@@ -29,8 +29,7 @@ pub(crate) fn dropped(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<
     ];
     let imported =
         kinds.into_iter().flat_map(|(kind, most)| (1..=most).map(move |n| kind.format(n)));
-    let gone: Vec<String> =
-        imported.filter(|id| !there.iter().any(|record| record.id == *id)).collect();
+    let gone: Vec<String> = imported.filter(|id| !there.has(id)).collect();
     if gone.is_empty() {
         return Ok(None);
     }

@@ -7,7 +7,7 @@ use super::fit::Section;
 use super::markdown::{REASON, TITLE, WHOLE, cell, paths};
 use crate::artifact::check::Baseline;
 use crate::artifact::record_diff::{Became, Change};
-use crate::artifact::{ChangeRequest, Criterion, Store};
+use crate::artifact::{ChangeRequest, Criterion, IdKind, Store};
 use crate::pipeline::change::scope::{self, RECORDS};
 use crate::pipeline::files::project_files;
 use crate::pipeline::run::Run;
@@ -62,7 +62,8 @@ impl ChangeStory {
 
     /// Ids and titles of the requirements that it removed.
     pub(crate) fn removed_requirements(&self) -> impl Iterator<Item = String> {
-        let is_gone = |one: &&Change| one.kind == "requirement" && one.became == Became::Removed;
+        let is_gone =
+            |one: &&Change| one.kind == IdKind::Requirement && one.became == Became::Removed;
         self.records.iter().filter(is_gone).map(|one| format!("{} {}", one.id, one.title))
     }
 
@@ -117,7 +118,7 @@ impl ChangeStory {
         for record in &self.records {
             let name = cell(&format!("{} {}", record.id, record.title), TITLE);
             let (mut items, mut most) = (Vec::new(), REASON);
-            let is_product = matches!(record.kind, "requirement" | "feature");
+            let is_product = matches!(record.kind, IdKind::Requirement | IdKind::Feature);
             if is_product {
                 most = WHOLE;
             }

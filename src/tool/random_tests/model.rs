@@ -269,7 +269,7 @@ fn refs_of(record: &Record) -> Vec<String> {
         IdKind::Task => IdKind::Task,
     };
     let own = record.references().into_iter().filter(|id| IdKind::of(id) == Some(to));
-    let mut own: Vec<String> = own.map(str::to_owned).collect();
+    let mut own: Vec<String> = own.collect();
     own.sort();
     own
 }

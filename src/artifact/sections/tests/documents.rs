@@ -21,8 +21,8 @@ fn applied(
     apply(text, &change(&present), &context)
 }
 
-fn put(record: impl Into<Record>) -> Vec<Change> {
-    vec![Change::Put(record.into())]
+fn put(record: Record) -> Vec<Change> {
+    vec![Change::Put(record)]
 }
 
 #[test]
@@ -234,20 +234,20 @@ fn changes_that_read_back_differently_are_refused() {
     let refused = applied(PRD, |all| {
         let mut one = all.requirements[0].clone();
         one.description = "a\n\n### REQ-009 b".into();
-        put(one)
+        put(Record::Requirement(one))
     });
     let said = "the description of REQ-001 contains the heading of a record: ### REQ-009 b";
     assert_eq!(refused.unwrap_err()[0].text, said);
     let refused = applied(PLAN, |all| {
         let mut one = all.tasks[0].clone();
         one.files_to_create = vec!["/etc/x".into()];
-        put(one)
+        put(Record::Task(one))
     });
     assert_eq!(refused.unwrap_err()[0].text, "'/etc/x' is not a path inside the repository");
     let refused = applied(PLAN, |all| {
         let mut one = all.tasks[0].clone();
         one.title = " ".into();
-        put(one)
+        put(Record::Task(one))
     });
     assert_eq!(refused.unwrap_err()[0].text, "TASK-001 has no title");
 }
@@ -255,7 +255,7 @@ fn changes_that_read_back_differently_are_refused() {
 fn saved(present: Option<&str>, sent: &str, extent: Extent<'_>) -> Result<Saved, Vec<Remark>> {
     let records = present.map(|text| read_all(text).records()).unwrap_or_default();
     let used = BTreeMap::new();
-    let floors = IdFloors { requirement: 3, feature: 2, ..IdFloors::default() };
+    let floors = floors_of(["REQ-003", "FEAT-002"]);
     let kinds = &[IdKind::Requirement, IdKind::Feature];
     let (in_base, by) = (&|_: &str| false, Writer::Model);
     let context = Context { kinds, used: &used, floors, present: &records, in_base, by };
