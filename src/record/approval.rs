@@ -3,6 +3,7 @@
 //! Nothing is approved unseen: a gated stage completes only with the content of its [`Approval`].
 //! Nobody is asked twice: a draft that the approval covers is not shown again.
 
+use anyhow::Result;
 use serde_json::Value;
 
 use crate::artifact::Artifact;
@@ -19,7 +20,7 @@ pub struct ApprovedContent(pub Vec<(String, Oid)>);
 
 impl ApprovedContent {
     /// The artifacts of a draft: (name, path) pairs looked up in a commit; missing ones are left out.
-    pub fn of_files(git: &Git, commit: &Oid, files: &[(String, String)]) -> anyhow::Result<Self> {
+    pub fn of_files(git: &Git, commit: &Oid, files: &[(String, String)]) -> Result<Self> {
         let paths: Vec<&str> = files.iter().map(|(_, path)| path.as_str()).collect();
         let blobs = git::snapshot::blob_ids(git, commit, &paths)?;
         let named = files.iter().zip(blobs);
@@ -58,7 +59,7 @@ impl ApprovedContent {
 
     /// The content that these trailers approve; `None` if they are malformed or an object no longer
     /// exists.
-    pub fn approved_in(git: &Git, trailers: &Trailers) -> anyhow::Result<Option<Self>> {
+    pub fn approved_in(git: &Git, trailers: &Trailers) -> Result<Option<Self>> {
         let mut found = Vec::new();
         for item in trailers.words(key::APPROVED) {
             let Some((name, short)) = item.split_once('@') else { return Ok(None) };
@@ -70,7 +71,7 @@ impl ApprovedContent {
 
     /// True if `other`, which is newer, is the same: JSON is compared record by record, by the
     /// fields of `self`, without `status`.
-    pub fn same(&self, git: &Git, session: &Session, other: &Self) -> anyhow::Result<bool> {
+    pub fn same(&self, git: &Git, session: &Session, other: &Self) -> Result<bool> {
         if self.0.len() != other.0.len() {
             return Ok(false);
         }
@@ -89,7 +90,7 @@ impl ApprovedContent {
     }
 
     /// True if they are the same except for white space.
-    pub fn same_words(&self, git: &Git, session: &Session, other: &Self) -> anyhow::Result<bool> {
+    pub fn same_words(&self, git: &Git, session: &Session, other: &Self) -> Result<bool> {
         if self.same(git, session, other)? {
             return Ok(true);
         }
@@ -114,7 +115,7 @@ impl ApprovedContent {
 }
 
 /// True if two trees differ in more than the white space of files that both contain.
-fn tree_says_more(git: &Git, a: &Oid, b: &Oid) -> anyhow::Result<bool> {
+fn tree_says_more(git: &Git, a: &Oid, b: &Oid) -> Result<bool> {
     for path in git::paths::changed(git, a, b)? {
         let reader = git.reader();
         let (Some(a), Some(b)) =
@@ -131,30 +132,20 @@ fn tree_says_more(git: &Git, a: &Oid, b: &Oid) -> anyhow::Result<bool> {
 
 /// The texts of two versions of a document. What a filter has changed is read as it was before, by
 /// the attributes of the session's tip.
-fn texts(
-    git: &Git,
-    session: &Session,
-    name: &str,
-    versions: [&Oid; 2],
-) -> anyhow::Result<[Vec<u8>; 2]> {
+fn texts(git: &Git, session: &Session, name: &str, versions: [&Oid; 2]) -> Result<[Vec<u8>; 2]> {
     let path = match Artifact::named(name) {
         Some(artifact) => artifact_path(&session.name, artifact),
         None => name.to_owned(),
     };
     let reader = git.reader();
-    let read = |oid: &Oid| -> anyhow::Result<Vec<u8>> {
+    let read = |oid: &Oid| -> Result<Vec<u8>> {
         let text = reader.blob(Object::Document(oid, &session.tip, &path))?;
         text.ok_or_else(|| Error::repository(format!("no blob {oid}")).into())
     };
     Ok([read(versions[0])?, read(versions[1])?])
 }
 
-fn same_json(
-    git: &Git,
-    session: &Session,
-    name: &str,
-    versions: [&Oid; 2],
-) -> anyhow::Result<bool> {
+fn same_json(git: &Git, session: &Session, name: &str, versions: [&Oid; 2]) -> Result<bool> {
     let [a, b] = texts(git, session, name, versions)?.map(|text| serde_json::from_slice(&text));
     Ok(matches!((a, b), (Ok(a), Ok(b)) if still_says(&a, &b)))
 }

@@ -1,12 +1,14 @@
 //! Attempts (saved tips of abandoned work), and the rewind to an earlier commit.
 
+use anyhow::Result;
+
 use super::{Recorder, draft_refs, point, refused};
 use crate::error::Error;
 use crate::git::{self, Oid, RefTransaction, StatusKind, listed_again};
 use crate::session::{Back, Message, RefNames, Verdict, attempts, key};
 
 /// The numbers of the session's attempts.
-pub(super) fn numbers(recorder: &Recorder<'_>) -> anyhow::Result<Vec<u32>> {
+pub(super) fn numbers(recorder: &Recorder<'_>) -> Result<Vec<u32>> {
     let root = RefNames::attempts(recorder.name);
     let refs = git::refs::list(recorder.git, &[&root])?;
     let number = |name: &str| name.strip_prefix(&root).and_then(|n| n.parse().ok());
@@ -14,7 +16,7 @@ pub(super) fn numbers(recorder: &Recorder<'_>) -> anyhow::Result<Vec<u32>> {
 }
 
 /// How many times a model's request made the session go back.
-pub fn replans(recorder: &Recorder<'_>) -> anyhow::Result<u32> {
+pub fn replans(recorder: &Recorder<'_>) -> Result<u32> {
     let all = attempts(recorder.git, Some(recorder.name))?;
     let by_model = all.iter().filter(|attempt| attempt.verdict == Some(Verdict::Auto));
     Ok(u32::try_from(by_model.count()).unwrap_or(u32::MAX))
@@ -24,12 +26,7 @@ pub fn replans(recorder: &Recorder<'_>) -> anyhow::Result<u32> {
 /// of tracked files and session paths, and returns its number. If something else is staged in the
 /// session's paths, it becomes the second parent. `verdict` is [`Verdict::Auto`] if no person asked
 /// for it.
-pub fn keep(
-    recorder: &Recorder<'_>,
-    tip: &Oid,
-    reason: &str,
-    verdict: Verdict,
-) -> anyhow::Result<u32> {
+pub fn keep(recorder: &Recorder<'_>, tip: &Oid, reason: &str, verdict: Verdict) -> Result<u32> {
     keep_before_rewind(recorder, tip, reason, verdict, None)
 }
 
@@ -40,7 +37,7 @@ pub fn keep_before_rewind(
     reason: &str,
     verdict: Verdict,
     back: Option<&Back>,
-) -> anyhow::Result<u32> {
+) -> Result<u32> {
     // Everything that [`draft_refs::reset_files`] discards, and the user's edits of tracked files.
     let mut paths = recorder.changes()?;
     paths.extend(recorder.workspace.written().paths());
@@ -62,12 +59,12 @@ pub fn keep_before_rewind(
 }
 
 /// True if resetting the session's paths to `tip` would lose something.
-pub fn would_lose(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<bool> {
+pub fn would_lose(recorder: &Recorder<'_>, tip: &Oid) -> Result<bool> {
     Ok(recorder.differs_from(tip)? || staged(recorder, tip)?.is_some())
 }
 
 /// The staged part of everything that [`draft_refs::reset_files`] discards.
-fn staged(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<Option<Oid>> {
+fn staged(recorder: &Recorder<'_>, tip: &Oid) -> Result<Option<Oid>> {
     git::snapshot::staged_tree(recorder.git, tip, &recorder.changes()?)
 }
 
@@ -81,7 +78,7 @@ pub(super) fn create(
     reason: &str,
     verdict: Verdict,
     back: Option<&Back>,
-) -> anyhow::Result<u32> {
+) -> Result<u32> {
     let number = numbers(recorder)?.into_iter().max().unwrap_or(0).saturating_add(1);
     let mut trailers = recorder.base_trailers();
     trailers.push(key::EVENT, "attempt");
@@ -106,7 +103,7 @@ pub(super) fn create(
 ///
 /// # Errors
 /// Exit 5 with the files; nothing has moved.
-pub fn check_rewind(recorder: &Recorder<'_>, tip: &Oid, target: &Oid) -> anyhow::Result<()> {
+pub fn check_rewind(recorder: &Recorder<'_>, tip: &Oid, target: &Oid) -> Result<()> {
     recorder.expect_tip(tip)?;
     let ours = recorder.changes()?;
     let moves = git::paths::changed(recorder.git, tip, target)?;
@@ -130,7 +127,7 @@ pub fn check_rewind(recorder: &Recorder<'_>, tip: &Oid, target: &Oid) -> anyhow:
 
 /// Moves branch, index and working tree from `tip` back to `target`. The tip must already be saved
 /// as an attempt; the session's uncommitted paths are reset on the way.
-pub fn rewind(recorder: &Recorder<'_>, tip: &Oid, target: &Oid) -> anyhow::Result<()> {
+pub fn rewind(recorder: &Recorder<'_>, tip: &Oid, target: &Oid) -> Result<()> {
     draft_refs::reset_files(recorder, tip)?;
     point("rewind.before-reset");
     git::switch::move_branch(recorder.git, target)?;

@@ -1,6 +1,8 @@
 //! The text of a delivered session: the report as the message of a merge and as the text of a pull
 //! request, each with the same trailers at its end.
 
+use anyhow::Result;
+
 use super::Credit;
 use crate::artifact::check::pr_title;
 use crate::artifact::{Artifact, Store};
@@ -32,12 +34,7 @@ impl Delivery {
     ///
     /// # Errors
     /// Exit 5 if the report is missing.
-    pub fn of(
-        git: &Git,
-        session: &Session,
-        project: &Project,
-        secrets: &Secrets,
-    ) -> anyhow::Result<Self> {
+    pub fn of(git: &Git, session: &Session, project: &Project, secrets: &Secrets) -> Result<Self> {
         let files = CommittedFiles::new(git, &session.name, &session.tip);
         let Some(report) = Store::new(&files).text(Artifact::DeliveryReport)? else {
             let file = Artifact::DeliveryReport.file_name();

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeSet;
 
+use anyhow::Result;
+
 use super::{Recorder, commit_location};
 use crate::error::Error;
 use crate::git::{self, Change, Oid, StatusKind};
@@ -39,11 +41,7 @@ pub(super) struct Before {
 }
 
 /// The state before a commit; `None` if no hook can add anything.
-pub(super) fn look(
-    recorder: &Recorder<'_>,
-    tip: &Oid,
-    paths: &[String],
-) -> anyhow::Result<Option<Before>> {
+pub(super) fn look(recorder: &Recorder<'_>, tip: &Oid, paths: &[String]) -> Result<Option<Before>> {
     let Some(hook) = git::hooks::before_commit(recorder.git) else { return Ok(None) };
     let (mut uncommitted, mut staged) = (BTreeSet::new(), BTreeSet::new());
     let mut compared = BTreeSet::new();
@@ -70,7 +68,7 @@ fn tree_of<'p>(
     tip: &Oid,
     paths: &'p [String],
     others: impl Iterator<Item = &'p String>,
-) -> anyhow::Result<Oid> {
+) -> Result<Oid> {
     let all: BTreeSet<&String> = paths.iter().chain(others).collect();
     git::snapshot::tree(recorder.git, tip, &all.into_iter().collect::<Vec<_>>())
 }
@@ -87,7 +85,7 @@ pub(super) fn changed_by(
     tip: &Oid,
     paths: &[String],
     before: &Before,
-) -> anyhow::Result<Vec<String>> {
+) -> Result<Vec<String>> {
     let git = recorder.git;
     let Some(tree) = &before.tree else { return Ok(Vec::new()) };
     let mut now = before.compared.clone();
@@ -118,7 +116,7 @@ pub(super) fn changed_by(
 ///
 /// # Errors
 /// The state directory cannot be written.
-pub(super) fn note_taken(recorder: &Recorder<'_>, files: &BTreeSet<String>) -> anyhow::Result<()> {
+pub(super) fn note_taken(recorder: &Recorder<'_>, files: &BTreeSet<String>) -> Result<()> {
     if files.is_empty() {
         return Ok(());
     }
@@ -126,7 +124,7 @@ pub(super) fn note_taken(recorder: &Recorder<'_>, files: &BTreeSet<String>) -> a
     note(recorder, format!("committed as the refusing hook left them: {files}"))
 }
 
-fn note(recorder: &Recorder<'_>, said: String) -> anyhow::Result<()> {
+fn note(recorder: &Recorder<'_>, said: String) -> Result<()> {
     let mut all: Vec<String> = recorder.state.note(DONE)?.unwrap_or_default();
     all.push(said);
     recorder.state.set_note(DONE, Some(&all))
@@ -143,7 +141,7 @@ pub(super) fn compare(
     commit: &Oid,
     paths: &[String],
     before: &Before,
-) -> anyhow::Result<()> {
+) -> Result<()> {
     let mut added = git::paths::changed(recorder.git, tip, commit)?;
     added.retain(|path| !paths.contains(path));
     if added.is_empty() {
@@ -178,7 +176,7 @@ pub(super) fn compare(
 ///
 /// # Errors
 /// The state directory cannot be read.
-pub(super) fn tell(recorder: &Recorder<'_>, trailers: &mut Trailers) -> anyhow::Result<()> {
+pub(super) fn tell(recorder: &Recorder<'_>, trailers: &mut Trailers) -> Result<()> {
     let note: Option<(String, Vec<String>)> = recorder.state.note(TO_TELL)?;
     let (hook, paths) = note.unwrap_or_default();
     paths.iter().take(TOLD).for_each(|path| trailers.push(key::HOOK, format!("{hook} {path}")));
@@ -189,7 +187,7 @@ pub(super) fn tell(recorder: &Recorder<'_>, trailers: &mut Trailers) -> anyhow::
 ///
 /// # Errors
 /// The state directory cannot be written.
-pub(super) fn told(recorder: &Recorder<'_>) -> anyhow::Result<()> {
+pub(super) fn told(recorder: &Recorder<'_>) -> Result<()> {
     if recorder.state.note::<(String, Vec<String>)>(TO_TELL)?.is_none() {
         return Ok(());
     }
@@ -200,7 +198,7 @@ pub(super) fn told(recorder: &Recorder<'_>) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// The state directory cannot be read or written.
-pub fn take_notes(recorder: &Recorder<'_>) -> anyhow::Result<Vec<String>> {
+pub fn take_notes(recorder: &Recorder<'_>) -> Result<Vec<String>> {
     let notes: Option<Vec<String>> = recorder.state.note(DONE)?;
     if notes.is_some() {
         recorder.state.set_note::<()>(DONE, None)?;
@@ -215,7 +213,7 @@ fn foreign(
     tip: &Oid,
     added: &[String],
     before: &Before,
-) -> anyhow::Result<Vec<String>> {
+) -> Result<Vec<String>> {
     let protected = recorder.state.protected()?;
     let known = git::snapshot::blob_ids(recorder.git, tip, added)?;
     let new: Vec<&String> =

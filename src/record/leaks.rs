@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, Result};
 
 use super::Recorder;
 use crate::git::blobs::PlainFiles;
@@ -68,16 +68,12 @@ const SHORTEST_COPY: u64 = 16;
 ///
 /// # Errors
 /// A file cannot be read, or git fails.
-pub fn find(recorder: &Recorder<'_>, tip: &Oid) -> anyhow::Result<Vec<Leak>> {
+pub fn find(recorder: &Recorder<'_>, tip: &Oid) -> Result<Vec<Leak>> {
     find_in(recorder, tip, &recorder.changes()?)
 }
 
 /// Like [`find`], for given paths.
-pub(super) fn find_in(
-    recorder: &Recorder<'_>,
-    tip: &Oid,
-    paths: &[String],
-) -> anyhow::Result<Vec<Leak>> {
+pub(super) fn find_in(recorder: &Recorder<'_>, tip: &Oid, paths: &[String]) -> Result<Vec<Leak>> {
     let mut leaks = Vec::new();
     let search = Search::of(recorder, tip, paths);
     for (path, blob) in paths.iter().zip(git::snapshot::blob_ids(recorder.git, tip, paths)?) {
@@ -103,7 +99,7 @@ pub(super) fn files_with_any(
     recorder: &Recorder<'_>,
     tip: &Oid,
     paths: &[String],
-) -> anyhow::Result<BTreeMap<String, Leak>> {
+) -> Result<BTreeMap<String, Leak>> {
     let search = Search::of(recorder, tip, paths);
     let mut found = BTreeMap::new();
     for (path, blob) in paths.iter().zip(git::snapshot::blob_ids(recorder.git, tip, paths)?) {
@@ -135,7 +131,7 @@ impl<'a> Search<'a> {
     }
 
     /// What a file's content leaks, at most `most` secrets; `blob` is what the tip has there.
-    fn in_content(&self, path: &str, blob: Option<&Oid>, most: usize) -> anyhow::Result<Vec<Leak>> {
+    fn in_content(&self, path: &str, blob: Option<&Oid>, most: usize) -> Result<Vec<Leak>> {
         let secrets = self.recorder.workspace.secrets();
         let is_unchanged = |id: &Oid| Some(id) == blob;
         let has_seen = |id: &Oid| is_unchanged(id) || secrets.is_clean(id.as_str());
@@ -169,7 +165,7 @@ impl<'a> Search<'a> {
         Ok(leaks)
     }
 
-    fn own(&self) -> anyhow::Result<&[Protected]> {
+    fn own(&self) -> Result<&[Protected]> {
         if let Some(own) = self.own.get() {
             return Ok(own);
         }
@@ -177,7 +173,7 @@ impl<'a> Search<'a> {
         Ok(self.own.get_or_init(|| own))
     }
 
-    fn before(&self) -> anyhow::Result<&[Vec<u8>]> {
+    fn before(&self) -> Result<&[Vec<u8>]> {
         if let Some(before) = self.before.get() {
             return Ok(before);
         }
@@ -206,7 +202,7 @@ fn copied_from(
 }
 
 /// Finds a secret in the name of a file that is on disk.
-fn in_name(recorder: &Recorder<'_>, path: &str) -> anyhow::Result<Option<Leak>> {
+fn in_name(recorder: &Recorder<'_>, path: &str) -> Result<Option<Leak>> {
     let secrets = recorder.workspace.secrets();
     let Some(found) = secrets.find(path.as_bytes(), 1)?.pop() else { return Ok(None) };
     if recorder.git.top().join(path).symlink_metadata().is_err() {
@@ -215,12 +211,7 @@ fn in_name(recorder: &Recorder<'_>, path: &str) -> anyhow::Result<Option<Leak>> 
     Ok(Some(Leak::Secret { path: secrets.blanked(path).into_owned(), line: 0, kind: found.kind }))
 }
 
-fn secrets_in(
-    recorder: &Recorder<'_>,
-    tip: &Oid,
-    path: &str,
-    most: usize,
-) -> anyhow::Result<Vec<Found>> {
+fn secrets_in(recorder: &Recorder<'_>, tip: &Oid, path: &str, most: usize) -> Result<Vec<Found>> {
     let full = recorder.git.top().join(path);
     let secrets = recorder.workspace.secrets();
     let failed = || format!("reading {path}");
@@ -242,13 +233,13 @@ fn secrets_in(
 }
 
 /// True if a file is the same in the tip, as git stores it.
-fn is_as_committed(recorder: &Recorder<'_>, tip: &Oid, path: &str) -> anyhow::Result<bool> {
+fn is_as_committed(recorder: &Recorder<'_>, tip: &Oid, path: &str) -> Result<bool> {
     let here = git::blobs::hash_files(recorder.git, &[path], Store::No)?;
     Ok(here == git::snapshot::blob_ids(recorder.git, tip, &[path])?)
 }
 
 /// The content of these paths in the tip.
-fn committed(recorder: &Recorder<'_>, tip: &Oid, paths: &[String]) -> anyhow::Result<Vec<Vec<u8>>> {
+fn committed(recorder: &Recorder<'_>, tip: &Oid, paths: &[String]) -> Result<Vec<Vec<u8>>> {
     let reader = recorder.git.reader();
     let mut all = Vec::new();
     for path in paths {

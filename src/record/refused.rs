@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, Result};
 
 use super::{Leak, Recorder, leaks};
 use crate::git::{self, Oid};
@@ -17,18 +17,18 @@ const FOLDER: &str = "refused";
 
 impl Recorder<'_> {
     /// The tree that a commit would have now, without what must not be committed.
-    pub fn tree(&self, tip: &Oid) -> anyhow::Result<Oid> {
+    pub fn tree(&self, tip: &Oid) -> Result<Oid> {
         tree(self, tip, &self.changes()?)
     }
 
     /// True when there is something to commit on top of `tip`.
-    pub fn differs_from(&self, tip: &Oid) -> anyhow::Result<bool> {
+    pub fn differs_from(&self, tip: &Oid) -> Result<bool> {
         Ok(git::snapshot::tree_of(self.git, tip.as_str())?.as_ref() != Some(&self.tree(tip)?))
     }
 }
 
 /// The tree that a commit of these paths would have, without refused content.
-pub(super) fn tree(recorder: &Recorder<'_>, tip: &Oid, paths: &[String]) -> anyhow::Result<Oid> {
+pub(super) fn tree(recorder: &Recorder<'_>, tip: &Oid, paths: &[String]) -> Result<Oid> {
     let git = recorder.git;
     let refused = leaks::files_with_any(recorder, tip, paths)?;
     if refused.is_empty() {
@@ -42,7 +42,7 @@ pub(super) fn tree(recorder: &Recorder<'_>, tip: &Oid, paths: &[String]) -> anyh
         let kept = kept.and_then(|bytes| keep(recorder, &bytes, leak, is_program(&full)));
         Ok((path.clone(), kept.with_context(|| format!("saving {path}"))?))
     };
-    let replaced: anyhow::Result<Vec<(String, Oid)>> = refused.iter().map(replaced).collect();
+    let replaced: Result<Vec<(String, Oid)>> = refused.iter().map(replaced).collect();
     git::snapshot::tree_with(git, &tree, &replaced?)
 }
 
@@ -50,11 +50,7 @@ pub(super) fn tree(recorder: &Recorder<'_>, tip: &Oid, paths: &[String]) -> anyh
 ///
 /// # Errors
 /// Git fails, or a file cannot be written.
-pub fn restore_worktree(
-    recorder: &Recorder<'_>,
-    draft: &Oid,
-    paths: &[String],
-) -> anyhow::Result<()> {
+pub fn restore_worktree(recorder: &Recorder<'_>, draft: &Oid, paths: &[String]) -> Result<()> {
     git::paths::restore_worktree(recorder.git, draft, paths)?;
     let folder = folder(recorder);
     if !folder.exists() {
@@ -72,7 +68,7 @@ pub fn restore_worktree(
 }
 
 /// The blob of a document for a draft.
-pub(super) fn store(recorder: &Recorder<'_>, path: &str, text: &str) -> anyhow::Result<Oid> {
+pub(super) fn store(recorder: &Recorder<'_>, path: &str, text: &str) -> Result<Oid> {
     match recorder.workspace.secrets().find(text.as_bytes(), 1)?.pop() {
         None => git::made::store_blob(recorder.git, text),
         Some(found) => {
@@ -89,12 +85,7 @@ pub(super) fn is_there(recorder: &Recorder<'_>, path: &str, blob: &Oid) -> bool 
 }
 
 /// Saves content in the state directory, and returns the blob of the text in its place.
-fn keep(
-    recorder: &Recorder<'_>,
-    bytes: &[u8],
-    leak: &Leak,
-    is_program: bool,
-) -> anyhow::Result<Oid> {
+fn keep(recorder: &Recorder<'_>, bytes: &[u8], leak: &Leak, is_program: bool) -> Result<Oid> {
     let blob = git::made::store_blob(recorder.git, without(recorder, bytes, leak)?)?;
     let folder = folder(recorder);
     let mut builder = fs::DirBuilder::new();
@@ -114,7 +105,7 @@ fn keep(
 }
 
 /// A text without what must not be committed.
-fn without(recorder: &Recorder<'_>, bytes: &[u8], leak: &Leak) -> anyhow::Result<Vec<u8>> {
+fn without(recorder: &Recorder<'_>, bytes: &[u8], leak: &Leak) -> Result<Vec<u8>> {
     let secrets = recorder.workspace.secrets();
     if let (Leak::Secret { .. }, Ok(text)) = (leak, str::from_utf8(bytes)) {
         let text = secrets.blanked(text);

@@ -1,5 +1,7 @@
 //! The commit of a completed stage, and undoing it if a hook changed what was approved.
 
+use anyhow::Result;
+
 use super::{
     Approval, Credit, DraftEnding, DraftNotes, Recorded, Recorder, commit, draft_refs, logs, point,
 };
@@ -46,11 +48,7 @@ pub struct StageRecord {
 }
 
 /// Records a completed stage.
-pub fn commit(
-    recorder: &Recorder<'_>,
-    tip: &Oid,
-    record: &StageRecord,
-) -> anyhow::Result<Recorded> {
+pub fn commit(recorder: &Recorder<'_>, tip: &Oid, record: &StageRecord) -> Result<Recorded> {
     let mut trailers = recorder.base_trailers();
     trailers.push(key::STAGE, record.stage.name());
     trailers.push(key::DEPTH, record.depth.name());
@@ -86,10 +84,7 @@ pub fn commit(
 
 /// The stage commit at the tip that was not compared with what was approved, because the run that
 /// made it died.
-pub fn uncompared<'s>(
-    recorder: &Recorder<'_>,
-    session: &'s Session,
-) -> anyhow::Result<Option<&'s Entry>> {
+pub fn uncompared<'s>(recorder: &Recorder<'_>, session: &'s Session) -> Result<Option<&'s Entry>> {
     let Some(tip) = recorder.state.note::<String>(UNCOMPARED)? else { return Ok(None) };
     let on = |entry: &&Entry| entry.parents.first().is_some_and(|on| on.as_str() == tip);
     let newest = session.last_stage().map(|(_, entry)| entry);
@@ -97,7 +92,7 @@ pub fn uncompared<'s>(
 }
 
 /// Records that the newest stage commit was compared.
-pub fn mark_compared(recorder: &Recorder<'_>) -> anyhow::Result<()> {
+pub fn mark_compared(recorder: &Recorder<'_>) -> Result<()> {
     recorder.state.set_note::<String>(UNCOMPARED, None)
 }
 
@@ -110,7 +105,7 @@ pub fn take_back(
     stage: Stage,
     iteration: u32,
     notes: &DraftNotes,
-) -> anyhow::Result<Oid> {
+) -> Result<Oid> {
     let tree =
         git::snapshot::tree_of(recorder.git, commit.as_str())?.unwrap_or_else(|| commit.clone());
     let draft =

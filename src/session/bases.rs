@@ -5,6 +5,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use anyhow::Result;
+
 use super::change_requests::place_of;
 use super::file_at_tip::restorable;
 use super::merged::merged;
@@ -19,7 +21,7 @@ use crate::shell_quote::quoted;
 ///
 /// # Errors
 /// Exit 5: neither is in this repository.
-pub fn began(git: &Git, session: &Session) -> anyhow::Result<Oid> {
+pub fn began(git: &Git, session: &Session) -> Result<Oid> {
     let recorded: Oid = session.file.base.commit.parse()?;
     let start = session.history.first().filter(|entry| entry.kind == Kind::Start);
     let then = start.and_then(|start| start.parents.first().cloned());
@@ -43,11 +45,7 @@ const MAX_GENERATIONS: usize = 16;
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn base_branch(
-    git: &Git,
-    refs: &RefNames,
-    session: &Session,
-) -> anyhow::Result<Option<String>> {
+pub fn base_branch(git: &Git, refs: &RefNames, session: &Session) -> Result<Option<String>> {
     for base in bases(git, refs, session)? {
         match refs.session_of(&RefNames::local(&base)) {
             Some(name) if name == session.name => {}
@@ -64,11 +62,7 @@ pub fn base_branch(
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn review_base(
-    git: &Git,
-    refs: &RefNames,
-    session: &Session,
-) -> anyhow::Result<Option<String>> {
+pub fn review_base(git: &Git, refs: &RefNames, session: &Session) -> Result<Option<String>> {
     let parent = session.file.parent.as_ref().map(|parent| parent.session.parse::<SessionName>());
     if let Some(Ok(parent)) = parent
         && is_open(git, refs, &parent)?
@@ -83,11 +77,7 @@ pub fn review_base(
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn merge_command(
-    git: &Git,
-    refs: &RefNames,
-    session: &Session,
-) -> anyhow::Result<Option<String>> {
+pub fn merge_command(git: &Git, refs: &RefNames, session: &Session) -> Result<Option<String>> {
     let base = base_branch(git, refs, session)?;
     let head =
         git.head()?.branch().filter(|head| refs.session_of(head.as_str()).is_none()).cloned();
@@ -128,7 +118,7 @@ pub fn default_branches(git: &Git) -> Vec<String> {
 }
 
 /// True while the session has a branch here that is not merged.
-fn is_open(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<bool> {
+fn is_open(git: &Git, refs: &RefNames, name: &SessionName) -> Result<bool> {
     let Some(tip) = git.resolve(refs.branch(name).as_str())? else { return Ok(false) };
     // A branch without a readable session counts as an ordinary branch.
     let Ok(session) = Session::load(git, name, &tip) else { return Ok(true) };
@@ -137,7 +127,7 @@ fn is_open(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<boo
 
 /// The branches a session may be merged into, by their short names. [`Lookup`] caches this for many
 /// sessions.
-pub(super) fn bases(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Vec<String>> {
+pub(super) fn bases(git: &Git, refs: &RefNames, session: &Session) -> Result<Vec<String>> {
     Lookup::new(git, refs).bases(session)
 }
 
@@ -155,7 +145,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// Like [`bases`].
-    pub(super) fn bases(&self, session: &Session) -> anyhow::Result<Vec<String>> {
+    pub(super) fn bases(&self, session: &Session) -> Result<Vec<String>> {
         let reader = self.git.reader();
         let mut file = session.file.clone();
         let mut found: Vec<String> = Vec::new();
@@ -182,7 +172,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// The tips of a branch with this short name, local and remote.
-    pub(super) fn tips(&self, base: &str) -> anyhow::Result<Vec<Oid>> {
+    pub(super) fn tips(&self, base: &str) -> Result<Vec<Oid>> {
         if let Some(tips) = self.tips.borrow().get(base) {
             return Ok(tips.clone());
         }
@@ -200,7 +190,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// `session.json` of a session with a branch (local or remote) or in the archive.
-    fn file(&self, name: &SessionName) -> anyhow::Result<Option<SessionFile>> {
+    fn file(&self, name: &SessionName) -> Result<Option<SessionFile>> {
         if let Some(file) = self.files.borrow().get(name) {
             return Ok(file.clone());
         }

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use anyhow::Result;
+
 use super::bases::bases;
 use super::find::Unreadable;
 use super::merged::merged_in;
@@ -41,7 +43,7 @@ struct MergedBranch {
 ///
 /// # Errors
 /// Exit 5: the session does not exist or is not completed.
-pub fn change_base(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<ChangeBase> {
+pub fn change_base(git: &Git, refs: &RefNames, name: &SessionName) -> Result<ChangeBase> {
     let Some((session, on_branch)) = known(git, refs, name)? else {
         return in_a_tree(git, refs, name);
     };
@@ -72,7 +74,7 @@ pub fn change_base(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Re
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn changeable(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<SessionName>> {
+pub fn changeable(git: &Git, refs: &RefNames) -> Result<Vec<SessionName>> {
     let (sessions, _) = super::heads(git, refs)?;
     let completed = sessions.iter().filter(|head| head.is_completed());
     let mut found: Vec<(String, SessionName)> =
@@ -90,11 +92,11 @@ pub fn changeable(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<SessionName>
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn in_tree(git: &Git) -> anyhow::Result<Vec<SessionName>> {
+pub fn in_tree(git: &Git) -> Result<Vec<SessionName>> {
     Ok(files_in_tree(git)?.into_iter().map(|(name, _)| name).collect())
 }
 
-fn files_in_tree(git: &Git) -> anyhow::Result<Vec<(SessionName, SessionFile)>> {
+fn files_in_tree(git: &Git) -> Result<Vec<(SessionName, SessionFile)>> {
     let Some(head) = git.head()?.oid().cloned() else { return Ok(Vec::new()) };
     let mut names: Vec<SessionName> = Vec::new();
     for folder in git::paths::names_in(git, &head, SESSIONS)? {
@@ -115,7 +117,7 @@ fn files_in_tree(git: &Git) -> anyhow::Result<Vec<(SessionName, SessionFile)>> {
 ///
 /// # Errors
 /// It cannot be read.
-pub fn find_in_tree(git: &Git, name: &SessionName) -> anyhow::Result<Option<Session>> {
+pub fn find_in_tree(git: &Git, name: &SessionName) -> Result<Option<Session>> {
     let Some(head) = git.head()?.oid().cloned() else { return Ok(None) };
     let is_there = delivered_in(git, name, &head)?.is_some();
     is_there.then(|| Session::load(git, name, &head)).transpose()
@@ -126,7 +128,7 @@ pub fn find_in_tree(git: &Git, name: &SessionName) -> anyhow::Result<Option<Sess
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn delivered_here(git: &Git) -> anyhow::Result<(Vec<Session>, Unreadable)> {
+pub fn delivered_here(git: &Git) -> Result<(Vec<Session>, Unreadable)> {
     let (mut sessions, mut unreadable) = (Vec::new(), Unreadable::default());
     for name in in_tree(git)?.into_iter().filter(|name| name.patch_parts().is_none()) {
         match find_in_tree(git, &name) {
@@ -142,11 +144,7 @@ pub fn delivered_here(git: &Git) -> anyhow::Result<(Vec<Session>, Unreadable)> {
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn merged_into(
-    git: &Git,
-    refs: &RefNames,
-    session: &Session,
-) -> anyhow::Result<Option<(String, Oid)>> {
+pub fn merged_into(git: &Git, refs: &RefNames, session: &Session) -> Result<Option<(String, Oid)>> {
     Ok(merged_branch(git, refs, session)?.map(|merged| (merged.branch, merged.tip)))
 }
 
@@ -155,7 +153,7 @@ pub fn merged_into(
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn changes_within(git: &Git, session: &Session) -> anyhow::Result<Vec<(SessionName, Entry)>> {
+pub fn changes_within(git: &Git, session: &Session) -> Result<Vec<(SessionName, Entry)>> {
     let mut found: Vec<(SessionName, Entry)> = Vec::new();
     for (name, entry) in merged_entries(git, session)? {
         if !found.iter().any(|(other, _)| *other == name) {
@@ -169,7 +167,7 @@ pub fn changes_within(git: &Git, session: &Session) -> anyhow::Result<Vec<(Sessi
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn merged_tasks(git: &Git, session: &Session) -> anyhow::Result<Vec<String>> {
+pub fn merged_tasks(git: &Git, session: &Session) -> Result<Vec<String>> {
     let tasks =
         merged_entries(git, session)?.into_iter().filter_map(|(_, entry)| match entry.kind {
             Kind::Task(task) => Some(task),
@@ -183,7 +181,7 @@ pub fn merged_tasks(git: &Git, session: &Session) -> anyhow::Result<Vec<String>>
 ///
 /// # Errors
 /// Git cannot be read, or the plan at the change request's start is broken.
-pub fn own_tasks(git: &Git, session: &Session, plan: Plan) -> anyhow::Result<Vec<Task>> {
+pub fn own_tasks(git: &Git, session: &Session, plan: Plan) -> Result<Vec<Task>> {
     let mut others: BTreeSet<String> = BTreeSet::new();
     if let Some(start) = session.history.first().filter(|_| session.is_patch()) {
         let merged = changes_within(git, session)?.into_iter().map(|(_, entry)| entry.commit);
@@ -197,7 +195,7 @@ pub fn own_tasks(git: &Git, session: &Session, plan: Plan) -> anyhow::Result<Vec
 }
 
 /// The commits of sessions that were merged into this session since it started, newest first.
-fn merged_entries(git: &Git, session: &Session) -> anyhow::Result<Vec<(SessionName, Entry)>> {
+fn merged_entries(git: &Git, session: &Session) -> Result<Vec<(SessionName, Entry)>> {
     if is_straight(session) {
         return Ok(Vec::new());
     }
@@ -230,7 +228,7 @@ pub(crate) fn related_commits(
     name: &SessionName,
     tip: &Oid,
     but: &[Oid],
-) -> anyhow::Result<Vec<(SessionName, Commit)>> {
+) -> Result<Vec<(SessionName, Commit)>> {
     let owner: SessionName =
         name.patch_parts().map_or(name.as_str(), |(parent, _)| parent).parse()?;
     let reader = git.reader();
@@ -255,7 +253,7 @@ pub(super) fn known(
     git: &Git,
     refs: &RefNames,
     name: &SessionName,
-) -> anyhow::Result<Option<(Session, bool)>> {
+) -> Result<Option<(Session, bool)>> {
     match place_of(git, refs, name)? {
         Some((tip, on_branch)) => Ok(Some((Session::load(git, name, &tip)?, on_branch))),
         None => Ok(None),
@@ -267,7 +265,7 @@ pub(crate) fn place_of(
     git: &Git,
     refs: &RefNames,
     name: &SessionName,
-) -> anyhow::Result<Option<(Oid, bool)>> {
+) -> Result<Option<(Oid, bool)>> {
     if let Some(tip) = git.resolve(refs.branch(name).as_str())? {
         return Ok(Some((tip, true)));
     }
@@ -282,11 +280,7 @@ pub(crate) fn place_of(
 }
 
 /// The last branch in the session's chain of base branches that contains its delivery.
-fn merged_branch(
-    git: &Git,
-    refs: &RefNames,
-    session: &Session,
-) -> anyhow::Result<Option<MergedBranch>> {
+fn merged_branch(git: &Git, refs: &RefNames, session: &Session) -> Result<Option<MergedBranch>> {
     let mut found = None;
     for branch in bases(git, refs, session)? {
         let local = git.resolve(&RefNames::local(&branch))?;
@@ -310,7 +304,7 @@ fn newest_merged(
     refs: &RefNames,
     session: &Session,
     onto: &Oid,
-) -> anyhow::Result<(SessionName, Oid)> {
+) -> Result<(SessionName, Oid)> {
     let owner: SessionName = match session.name.patch_parts() {
         Some((owner, _)) => owner.parse()?,
         None => session.name.clone(),
@@ -348,7 +342,7 @@ fn newest_merged(
 
 /// Returns `Some` if a commit contains the session's delivery: true if it also contains the
 /// session's artifacts.
-fn holds(git: &Git, session: &Session, tip: &Oid) -> anyhow::Result<Option<bool>> {
+fn holds(git: &Git, session: &Session, tip: &Oid) -> Result<Option<bool>> {
     let report = artifact_path(&session.name, Artifact::DeliveryReport);
     let with_artifacts = git::snapshot::blob_id(git, tip, &report)?.is_some();
     let merged = merged_in(git, session, tip)?.filter(|merged| merged.whole);
@@ -356,11 +350,7 @@ fn holds(git: &Git, session: &Session, tip: &Oid) -> anyhow::Result<Option<bool>
 }
 
 /// `session.json` of a session that is delivered in a tree.
-pub(super) fn delivered_in(
-    git: &Git,
-    name: &SessionName,
-    at: &Oid,
-) -> anyhow::Result<Option<SessionFile>> {
+pub(super) fn delivered_in(git: &Git, name: &SessionName, at: &Oid) -> Result<Option<SessionFile>> {
     let reader = git.reader();
     let read = |artifact| reader.blob(Object::At(at, &artifact_path(name, artifact)));
     let Some(bytes) = read(Artifact::Session)? else { return Ok(None) };
@@ -373,7 +363,7 @@ pub(super) fn delivered_in(
 
 /// The base for a session without a branch, which exists only in the tree of the branch it was
 /// merged into.
-fn in_a_tree(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<ChangeBase> {
+fn in_a_tree(git: &Git, refs: &RefNames, name: &SessionName) -> Result<ChangeBase> {
     let head = git.head()?;
     let current = match &head {
         Head::Branch { name: branch, oid } => Some((branch.short().to_owned(), oid.clone())),

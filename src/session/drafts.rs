@@ -2,6 +2,8 @@
 //!
 //! Also the draft that waits on the session's branch, and the answer to it.
 
+use anyhow::Result;
+
 use super::{CommittedFiles, Entry, Kind, RefNames, Session, Verdict, key};
 use crate::artifact::{Artifact, Origin, Store};
 use crate::git::{self, Git, Oid};
@@ -11,7 +13,7 @@ use crate::stages::row;
 impl Session {
     /// The session's commits reachable from `newest` and not from the tip, children first: a saved
     /// draft and the drafts before it.
-    pub(crate) fn beside_tip(&self, git: &Git, newest: &Oid) -> anyhow::Result<Vec<Entry>> {
+    pub(crate) fn beside_tip(&self, git: &Git, newest: &Oid) -> Result<Vec<Entry>> {
         let (newest, tip) = (std::slice::from_ref(newest), std::slice::from_ref(&self.tip));
         let commits = git.reader().walk(newest, tip)?;
         Ok(commits.iter().filter_map(|commit| Entry::of(commit, &self.file.id)).collect())
@@ -19,7 +21,7 @@ impl Session {
 
     /// The entry of a commit of this session: one in the session's history, or one that the tip
     /// does not contain, such as a saved draft.
-    pub(crate) fn entry_at(&self, git: &Git, commit: &Oid) -> anyhow::Result<Option<Entry>> {
+    pub(crate) fn entry_at(&self, git: &Git, commit: &Oid) -> Result<Option<Entry>> {
         match self.history.iter().find(|entry| entry.commit == *commit) {
             Some(entry) => Ok(Some(entry.clone())),
             None => Ok(Entry::of(&git.reader().commit(commit)?, &self.file.id)),
@@ -42,11 +44,7 @@ pub(crate) enum KeptDraft {
 }
 
 /// The saved draft of a stage, unless the stage was committed or its run ended.
-pub(crate) fn kept_draft(
-    git: &Git,
-    session: &Session,
-    stage: Stage,
-) -> anyhow::Result<Option<KeptDraft>> {
+pub(crate) fn kept_draft(git: &Git, session: &Session, stage: Stage) -> Result<Option<KeptDraft>> {
     let Some(oid) = git.resolve(RefNames::draft(&session.name, stage).as_str())? else {
         return Ok(None);
     };
@@ -77,12 +75,7 @@ pub(crate) fn kept_draft(
 /// The stage commit, found by its tag, that a plain `git reset` abandoned and that has the same
 /// parent as this draft. A tagged commit that is an ancestor of the draft does not count: an older
 /// draft builds on it, so it was abandoned before this draft began.
-fn left_behind(
-    git: &Git,
-    session: &Session,
-    stage: Stage,
-    draft: &Entry,
-) -> anyhow::Result<Option<Oid>> {
+fn left_behind(git: &Git, session: &Session, stage: Stage, draft: &Entry) -> Result<Option<Oid>> {
     let on = draft.parents.first();
     for tag in git::refs::list(git, &RefNames::labels(&session.name))? {
         let label = tag.name.as_str().rsplit('/').next().unwrap_or_default();
@@ -99,7 +92,7 @@ fn left_behind(
 
 /// The newest draft of each stage in which some draft may contain a person's edits that no commit
 /// of the session contains.
-pub(crate) fn drafts_of_a_person(git: &Git, session: &Session) -> anyhow::Result<Vec<Oid>> {
+pub(crate) fn drafts_of_a_person(git: &Git, session: &Session) -> Result<Vec<Oid>> {
     let mut found = Vec::new();
     for stage in session.order() {
         let Some(newest) = git.resolve(RefNames::draft(&session.name, stage).as_str())? else {
@@ -124,7 +117,7 @@ pub(crate) fn drafts_of_a_person(git: &Git, session: &Session) -> anyhow::Result
 }
 
 /// True if a person gave feedback on the stage, in the newest draft or at the tip.
-fn has_a_persons_word(git: &Git, session: &Session, stage: Stage) -> anyhow::Result<bool> {
+fn has_a_persons_word(git: &Git, session: &Session, stage: Stage) -> Result<bool> {
     let newest = git.resolve(RefNames::draft(&session.name, stage).as_str())?;
     for commit in newest.iter().chain([&session.tip]) {
         let files = CommittedFiles::new(git, &session.name, commit);
@@ -138,7 +131,7 @@ fn has_a_persons_word(git: &Git, session: &Session, stage: Stage) -> anyhow::Res
 }
 
 /// True if a commit of the stage, or the tip, contains every file as it is in this draft.
-fn is_recorded(git: &Git, session: &Session, stage: Stage, draft: &Entry) -> anyhow::Result<bool> {
+fn is_recorded(git: &Git, session: &Session, stage: Stage, draft: &Entry) -> Result<bool> {
     let Some(on) = draft.parents.first() else { return Ok(false) };
     let mut paths = git::paths::changed(git, on, &draft.commit)?;
     // Ignore the feedback file: it only grows, so it may differ from the draft's.

@@ -3,7 +3,7 @@
 //!
 //! Also the last commit with a readable version of an artifact, from which a broken one is restored.
 
-use anyhow::Context as _;
+use anyhow::{Context as _, Result};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -20,16 +20,12 @@ pub(super) fn session_file(
     reader: &dyn Reader,
     name: &SessionName,
     tip: &Oid,
-) -> anyhow::Result<(SessionFile, Option<String>)> {
+) -> Result<(SessionFile, Option<String>)> {
     parsed(name, &session_text(reader, name, tip)?)
 }
 
 /// The text of `session.json` at the tip.
-pub(super) fn session_text(
-    reader: &dyn Reader,
-    name: &SessionName,
-    tip: &Oid,
-) -> anyhow::Result<String> {
+pub(super) fn session_text(reader: &dyn Reader, name: &SessionName, tip: &Oid) -> Result<String> {
     let path = record_path(name);
     let Some(bytes) = reader.blob(Object::At(tip, &path))? else {
         let message = format!("session '{name}' has no {path} at its tip");
@@ -42,10 +38,7 @@ pub(super) fn session_text(
 }
 
 /// Parses the text; also returns the format version it was converted from.
-pub(super) fn parsed(
-    name: &SessionName,
-    text: &str,
-) -> anyhow::Result<(SessionFile, Option<String>)> {
+pub(super) fn parsed(name: &SessionName, text: &str) -> Result<(SessionFile, Option<String>)> {
     if let Ok(file) = read_json::<SessionFile>(Artifact::Session, text)
         && file.schema_version == SCHEMA_VERSION
     {
@@ -115,7 +108,7 @@ pub(super) fn restorable(
 }
 
 /// Rejects values that would become unintended paths, refs or arguments.
-fn checked(name: &SessionName, file: SessionFile) -> anyhow::Result<SessionFile> {
+fn checked(name: &SessionName, file: SessionFile) -> Result<SessionFile> {
     match file.problem() {
         None => Ok(file),
         Some(problem) => Err(Error::repository(format!(
@@ -131,12 +124,7 @@ fn checked(name: &SessionName, file: SessionFile) -> anyhow::Result<SessionFile>
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn last_good(
-    git: &Git,
-    tip: &Oid,
-    artifact: Artifact,
-    path: &str,
-) -> anyhow::Result<Option<Oid>> {
+pub fn last_good(git: &Git, tip: &Oid, artifact: Artifact, path: &str) -> Result<Option<Oid>> {
     let reader = git.reader();
     for which in ["--first-parent", "--full-history"] {
         let list = git.read(["rev-list", "--topo-order", which, tip.as_str(), "--", path]);

@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use anyhow::Result;
+
 use super::file_at_tip::parsed;
 use super::known_heads::HeadText;
 use super::status::{is_archived, state_of};
@@ -36,16 +38,12 @@ impl Head {
     ///
     /// # Errors
     /// As [`Session::load`].
-    pub fn load(git: &Git, name: &SessionName, tip: &Oid) -> anyhow::Result<Self> {
+    pub fn load(git: &Git, name: &SessionName, tip: &Oid) -> Result<Self> {
         Ok(Self::read(git, name, tip)?.0)
     }
 
     /// Like [`Head::load`], with the data from which the head was built.
-    pub(super) fn read(
-        git: &Git,
-        name: &SessionName,
-        tip: &Oid,
-    ) -> anyhow::Result<(Self, HeadText)> {
+    pub(super) fn read(git: &Git, name: &SessionName, tip: &Oid) -> Result<(Self, HeadText)> {
         let mut text = HeadText::read(git.reader().as_ref(), name, tip)?;
         let mut head = Self::of(git, name, &mut text)?;
         if head.is_completed && git::fallback::is_history_as_written(git) {
@@ -56,7 +54,7 @@ impl Head {
     }
 
     /// Builds the head from known data, and adds to `text` the commits that had to be read.
-    pub(super) fn of(git: &Git, name: &SessionName, text: &mut HeadText) -> anyhow::Result<Self> {
+    pub(super) fn of(git: &Git, name: &SessionName, text: &mut HeadText) -> Result<Self> {
         let tip = text.tip.id.clone();
         let (file, older) = parsed(name, &text.session)?;
         let (name, reader) = (name.clone(), git.reader());
@@ -92,7 +90,7 @@ impl Head {
     ///
     /// # Errors
     /// History cannot be walked.
-    pub fn session(&self, git: &Git) -> anyhow::Result<Session> {
+    pub fn session(&self, git: &Git) -> Result<Session> {
         if self.whole {
             return Ok(Session::clone(&self.session));
         }
@@ -150,7 +148,7 @@ impl Head {
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn states(git: &Git, refs: &RefNames, heads: &[Head]) -> anyhow::Result<Vec<State>> {
+pub fn states(git: &Git, refs: &RefNames, heads: &[Head]) -> Result<Vec<State>> {
     let archived: HashMap<RefName, Oid> = git
         .refs(&[RefNames::ARCHIVE])?
         .into_iter()
@@ -176,7 +174,7 @@ pub fn states(git: &Git, refs: &RefNames, heads: &[Head]) -> anyhow::Result<Vec<
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn merged_heads(git: &Git, refs: &RefNames, heads: &[&Head]) -> anyhow::Result<Vec<bool>> {
+pub fn merged_heads(git: &Git, refs: &RefNames, heads: &[&Head]) -> Result<Vec<bool>> {
     let sessions: Vec<&Session> = heads.iter().map(|head| &*head.session).collect();
     let lines = heads.iter().filter(|head| !head.line.is_empty());
     let lines = lines.map(|head| (head.tip(), head.line.as_slice())).collect();

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeSet;
 
+use anyhow::Result;
+
 use super::{Entry, Kind, RefNames, Session, SessionName, Trailers, find, key};
 use crate::artifact::knowledge::{KNOWLEDGE, KnowledgeFile, Proposal, ProposalKind};
 use crate::git::{EntryKind, Git, Object, Oid};
@@ -32,10 +34,7 @@ pub struct ProposedBy {
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn knowledge_at(
-    git: &Git,
-    commit: &Oid,
-) -> anyhow::Result<Result<KnowledgeFile, &'static str>> {
+pub fn knowledge_at(git: &Git, commit: &Oid) -> Result<Result<KnowledgeFile, &'static str>> {
     let reader = git.reader();
     let entry = reader.entries(commit, &[KNOWLEDGE])?.into_iter().next().flatten();
     let Some(entry) = entry else { return Ok(Ok(KnowledgeFile::default())) };
@@ -69,7 +68,7 @@ pub fn undecided_knowledge(
     refs: &RefNames,
     session: &Session,
     file: &KnowledgeFile,
-) -> anyhow::Result<Vec<ProposedBy>> {
+) -> Result<Vec<ProposedBy>> {
     let (heads, _) = find::heads(git, refs)?;
     let mut tips: Vec<Oid> = heads.iter().map(|head| head.tip().clone()).collect();
     tips.push(session.tip.clone());
@@ -95,7 +94,7 @@ pub fn undecided_knowledge(
 }
 
 /// The facts that have a decision in these histories after a commit.
-fn decided_since(git: &Git, tips: &[Oid], since: &Oid) -> anyhow::Result<BTreeSet<String>> {
+fn decided_since(git: &Git, tips: &[Oid], since: &Oid) -> Result<BTreeSet<String>> {
     let commits = git.reader().walk(tips, std::slice::from_ref(since))?;
     let mut decided = BTreeSet::new();
     for commit in commits.iter().filter(|commit| commit.message.contains(key::KNOWLEDGE)) {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::Result;
+
 use super::change_requests::known;
 use super::{
     KeptDraft, RefNames, Session, SessionName, attempts, drafts_of_a_person, exists, kept_draft,
@@ -70,11 +72,7 @@ pub struct Selection {
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn leftovers(
-    git: &Git,
-    refs: &RefNames,
-    only: Option<&SessionName>,
-) -> anyhow::Result<Vec<Leftover>> {
+pub fn leftovers(git: &Git, refs: &RefNames, only: Option<&SessionName>) -> Result<Vec<Leftover>> {
     let mut found = Vec::new();
     for attempt in attempts(git, only)? {
         let name = RefNames::attempt(&attempt.session, attempt.number);
@@ -124,7 +122,7 @@ pub fn retentions(all: &[Leftover], selection: &Selection) -> Vec<(Leftover, Ret
 
 /// True if an attempt contains more than the abandoned tip: uncommitted edits in its tree, or a
 /// second parent with staged files or a draft. git-cowork cannot tell who made the edits.
-fn holds_edits(git: &Git, attempt: &Oid, tip: &Oid) -> anyhow::Result<bool> {
+fn holds_edits(git: &Git, attempt: &Oid, tip: &Oid) -> Result<bool> {
     if attempt == tip {
         return Ok(false);
     }
@@ -134,7 +132,7 @@ fn holds_edits(git: &Git, attempt: &Oid, tip: &Oid) -> anyhow::Result<bool> {
             != git::snapshot::tree_of(git, tip.as_str())?)
 }
 
-fn drafts(git: &Git, refs: &RefNames, only: Option<&SessionName>) -> anyhow::Result<Vec<Leftover>> {
+fn drafts(git: &Git, refs: &RefNames, only: Option<&SessionName>) -> Result<Vec<Leftover>> {
     let root = only.map_or_else(|| RefNames::DRAFTS.to_owned(), RefNames::drafts);
     let mut guards: BTreeMap<SessionName, Guards> = BTreeMap::new();
     let mut found = Vec::new();
@@ -174,7 +172,7 @@ enum Guards {
 }
 
 impl Guards {
-    fn of(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result<Self> {
+    fn of(git: &Git, refs: &RefNames, name: &SessionName) -> Result<Self> {
         let Ok(Some((session, _))) = known(git, refs, name) else { return Ok(Self::All) };
         let edited = drafts_of_a_person(git, &session)?;
         let in_progress = in_progress(git, &session)?;
@@ -195,7 +193,7 @@ impl Guards {
 }
 
 /// The stage of the draft that waits, or that the next run would continue.
-fn in_progress(git: &Git, session: &Session) -> anyhow::Result<Option<Stage>> {
+fn in_progress(git: &Git, session: &Session) -> Result<Option<Stage>> {
     if let Some(waiting) = session.waiting() {
         return Ok(Some(waiting.stage));
     }

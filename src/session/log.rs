@@ -18,6 +18,7 @@ pub use words::once;
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, UNIX_EPOCH};
 
+use anyhow::Result;
 use kept_changes::KeptChanges;
 
 use super::{
@@ -35,7 +36,7 @@ use crate::stages;
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn log(git: &Git, session: &Session, lines: LineCounts) -> anyhow::Result<Vec<Step>> {
+pub fn log(git: &Git, session: &Session, lines: LineCounts) -> Result<Vec<Step>> {
     let mut teller = Teller {
         git,
         session,
@@ -79,7 +80,7 @@ struct Teller<'a> {
 
 impl Teller<'_> {
     /// The commits that the session adopted, oldest first.
-    fn adopted(&self) -> anyhow::Result<Vec<Step>> {
+    fn adopted(&self) -> Result<Vec<Step>> {
         let mut steps = Vec::new();
         for (task, commit) in adopted(self.git, self.session)?.into_iter().rev() {
             steps.push(Step {
@@ -94,7 +95,7 @@ impl Teller<'_> {
     }
 
     /// The steps of each attempt.
-    fn attempts(&mut self) -> anyhow::Result<Vec<Vec<Step>>> {
+    fn attempts(&mut self) -> Result<Vec<Vec<Step>>> {
         let root = RefNames::attempts(&self.session.name);
         let refs = git::refs::list(self.git, &[&root])?;
         let number = |name: &str| name.strip_prefix(&root).and_then(|n| n.parse::<u32>().ok());
@@ -121,7 +122,7 @@ impl Teller<'_> {
     }
 
     /// The saved drafts of every stage.
-    fn drafts(&mut self) -> anyhow::Result<Vec<Vec<Step>>> {
+    fn drafts(&mut self) -> Result<Vec<Vec<Step>>> {
         let mut rows = Vec::new();
         for stage in self.session.order() {
             let name = RefNames::draft(&self.session.name, stage);
@@ -150,7 +151,7 @@ impl Teller<'_> {
 
     /// Maps drafts to the attempts they were abandoned with: the commit that ends a draft is based
     /// on the abandoned tip.
-    fn ended_with(&self, drafts: &[Entry]) -> anyhow::Result<HashMap<String, u32>> {
+    fn ended_with(&self, drafts: &[Entry]) -> Result<HashMap<String, u32>> {
         let attempts = attempts(self.git, Some(&self.session.name))?;
         let (mut left, mut number) = (HashMap::new(), None);
         for entry in drafts.iter().rev() {
@@ -167,7 +168,7 @@ impl Teller<'_> {
 
     /// The steps of successive commits; feedback on a draft comes before the commit that contains
     /// the feedback.
-    fn row(&mut self, entries: &[Entry], attempt: Option<u32>) -> anyhow::Result<Vec<Step>> {
+    fn row(&mut self, entries: &[Entry], attempt: Option<u32>) -> Result<Vec<Step>> {
         let mut steps: Vec<Step> = Vec::new();
         let mut drafts: Vec<(Stage, u32)> = Vec::new();
         let feedback = artifact_path(&self.session.name, Artifact::Feedback);
@@ -203,12 +204,7 @@ impl Teller<'_> {
 
     /// The feedback that is in a commit and in no earlier one. For abandoned work (`left`), only
     /// feedback that is not on the branch: the row of the branch reports the rest.
-    fn new_feedback(
-        &mut self,
-        commit: &Oid,
-        path: &str,
-        left: bool,
-    ) -> anyhow::Result<Vec<Feedback>> {
+    fn new_feedback(&mut self, commit: &Oid, path: &str, left: bool) -> Result<Vec<Feedback>> {
         let Some(blob) = git::snapshot::blob_id(self.git, commit, path)? else {
             return Ok(Vec::new());
         };

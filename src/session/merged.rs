@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use anyhow::Result;
+
 use super::bases::Lookup;
 use super::{RefNames, Session, artifact_path};
 use super::{Trailers, key};
@@ -41,7 +43,7 @@ pub struct Merged {
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn merged(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Option<Merged>> {
+pub fn merged(git: &Git, refs: &RefNames, session: &Session) -> Result<Option<Merged>> {
     Ok(merged_each(git, refs, &[session], &Lines::new())?.pop().flatten())
 }
 
@@ -54,7 +56,7 @@ pub(super) fn merged_each(
     refs: &RefNames,
     sessions: &[&Session],
     lines: &Lines<'_>,
-) -> anyhow::Result<Vec<Option<Merged>>> {
+) -> Result<Vec<Option<Merged>>> {
     if sessions.is_empty() {
         return Ok(Vec::new());
     }
@@ -73,17 +75,16 @@ pub(super) fn merged_each(
         asked.push(Question { session, tips });
     }
     let look = Look::at(git, &asked, &other_branches(git, refs)?, lines)?;
-    let answers =
-        git::many::ask_each(git, &asked, |git, question| -> anyhow::Result<Option<Merged>> {
-            for (tip, _) in &question.tips {
-                if let Some(found) = look.merged_in(git, question.session, tip)?
-                    && found.whole
-                {
-                    return Ok(Some(found));
-                }
+    let answers = git::many::ask_each(git, &asked, |git, question| -> Result<Option<Merged>> {
+        for (tip, _) in &question.tips {
+            if let Some(found) = look.merged_in(git, question.session, tip)?
+                && found.whole
+            {
+                return Ok(Some(found));
             }
-            look.elsewhere(git, question.session)
-        });
+        }
+        look.elsewhere(git, question.session)
+    });
     answers.into_iter().collect()
 }
 
@@ -92,7 +93,7 @@ pub(super) fn merged_each(
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn merged_in(git: &Git, session: &Session, branch: &Oid) -> anyhow::Result<Option<Merged>> {
+pub fn merged_in(git: &Git, session: &Session, branch: &Oid) -> Result<Option<Merged>> {
     let question = Question { session, tips: vec![(branch.clone(), false)] };
     Look::at(git, std::slice::from_ref(&question), &[], &Lines::new())?
         .merged_in(git, session, branch)
@@ -146,12 +147,7 @@ struct Copy {
 }
 
 impl Look {
-    fn at(
-        git: &Git,
-        asked: &[Question<'_>],
-        elsewhere: &[Oid],
-        lines: &Lines<'_>,
-    ) -> anyhow::Result<Self> {
+    fn at(git: &Git, asked: &[Question<'_>], elsewhere: &[Oid], lines: &Lines<'_>) -> Result<Self> {
         let ids = asked.iter().map(|question| question.session.file.id.clone());
         let copies = ids.map(|id| (id, Vec::new())).collect();
         let mut look =
@@ -198,7 +194,7 @@ impl Look {
         tips: Vec<(Oid, u64)>,
         since: i64,
         lines: &Lines<'_>,
-    ) -> anyhow::Result<()> {
+    ) -> Result<()> {
         let copies = &mut self.copies;
         let gained = git::gained::find(git, &tips, &Limits { since, lines }, &mut |commit| {
             for (id, copy) in speaks_for(&commit.id, commit.committer_time, &commit.message) {
@@ -217,7 +213,7 @@ impl Look {
     }
 
     /// Like [`merged_in`], for a tip that was walked.
-    fn merged_in(&self, git: &Git, session: &Session, tip: &Oid) -> anyhow::Result<Option<Merged>> {
+    fn merged_in(&self, git: &Git, session: &Session, tip: &Oid) -> Result<Option<Merged>> {
         let own = &session.tip;
         let reached = |commit: &Oid| {
             let place = self.places.get(tip);
@@ -245,7 +241,7 @@ impl Look {
     }
 
     /// A merge by `git cowork merge` into any branch that is not a session's.
-    fn elsewhere(&self, git: &Git, session: &Session) -> anyhow::Result<Option<Merged>> {
+    fn elsewhere(&self, git: &Git, session: &Session) -> Result<Option<Merged>> {
         let Some(walk) = self.walks.first() else { return Ok(None) };
         let whole = |copy: &Copy| {
             let whole = copy.tip.as_ref().is_none_or(|tip| *tip == session.tip);
@@ -260,7 +256,7 @@ impl Look {
         git: &Git,
         session: &Session,
         wanted: impl Fn(&Copy) -> bool,
-    ) -> anyhow::Result<Option<Merged>> {
+    ) -> Result<Option<Merged>> {
         let copies = self.copies.get(&session.file.id).into_iter().flatten();
         for copy in copies.filter(|copy| wanted(copy)) {
             if !session.stands_on(git, &copy.commit)? {
@@ -286,7 +282,7 @@ fn delivered(
     reader: &dyn Reader,
     session: &Session,
     folder: &Oid,
-) -> anyhow::Result<Option<(SessionFile, Oid)>> {
+) -> Result<Option<(SessionFile, Oid)>> {
     let within = format!("{}/", session.name.artifact_dir());
     let [file, report] =
         [Artifact::Session, Artifact::DeliveryReport].map(|one| artifact_path(&session.name, one));
@@ -302,7 +298,7 @@ fn delivered(
 }
 
 /// The tips of all branches that are not a session's, local and remote.
-fn other_branches(git: &Git, refs: &RefNames) -> anyhow::Result<Vec<Oid>> {
+fn other_branches(git: &Git, refs: &RefNames) -> Result<Vec<Oid>> {
     let root = refs.branch_root();
     let prefix = root.trim_start_matches(RefNames::BRANCHES);
     let is_session = |name: &str| {

@@ -1,5 +1,7 @@
 //! The change requests merged into a session, by whatever kind of merge.
 
+use anyhow::Result;
+
 use super::change_requests::{is_straight, known, related_commits};
 use super::{Entry, RefNames, Session, SessionName, Trailers, artifact_path, key};
 use crate::artifact::{Artifact, SessionFile};
@@ -22,11 +24,7 @@ pub struct MergedChange {
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn merged_changes(
-    git: &Git,
-    refs: &RefNames,
-    session: &Session,
-) -> anyhow::Result<Vec<MergedChange>> {
+pub fn merged_changes(git: &Git, refs: &RefNames, session: &Session) -> Result<Vec<MergedChange>> {
     let own_start: Vec<Oid> =
         session.history.first().map(|entry| entry.commit.clone()).into_iter().collect();
     let mut found: Vec<MergedChange> = Vec::new();
@@ -67,7 +65,7 @@ pub fn merged_changes(
 
 /// Squashed change requests: the tip has their records, and their commits are still on a branch
 /// (local or remote) or in the archive.
-fn squashed(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Vec<MergedChange>> {
+fn squashed(git: &Git, refs: &RefNames, session: &Session) -> Result<Vec<MergedChange>> {
     let reader = git.reader();
     let mut found = Vec::new();
     let folder = format!("{}/changes", session.name.artifact_dir());

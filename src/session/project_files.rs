@@ -7,6 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use anyhow::Result;
+
 use super::{Kind, Session, adopted, key};
 use crate::artifact::check::CodeChanges;
 use crate::artifact::{Plan, Task};
@@ -34,7 +36,7 @@ impl ProjectFiles {
     ///
     /// # Errors
     /// Git cannot be read.
-    pub fn at(git: &Git, session: &Session, tree: &Oid, plan: &Plan) -> anyhow::Result<Self> {
+    pub fn at(git: &Git, session: &Session, tree: &Oid, plan: &Plan) -> Result<Self> {
         let named: Vec<&str> = plan.tasks.iter().flat_map(Task::files).collect();
         let at_start = start_of_code(git, session)
             .map(|start| git::snapshot::existing(git, &start, &named))
@@ -84,11 +86,7 @@ pub(crate) fn start_of_code(git: &Git, session: &Session) -> Option<Oid> {
 
 /// Paths outside `.cowork` that the session changed between its start and a commit or tree. Changes
 /// that came in with a merge of other work do not count.
-pub(crate) fn code_since_start(
-    git: &Git,
-    session: &Session,
-    commit: &Oid,
-) -> anyhow::Result<Vec<String>> {
+pub(crate) fn code_since_start(git: &Git, session: &Session, commit: &Oid) -> Result<Vec<String>> {
     let tip = &session.tip;
     let first = session.history.first().map_or(tip, |entry| &entry.commit);
     let start = &start_of_code(git, session).unwrap_or_else(|| first.clone());
@@ -125,7 +123,7 @@ pub(crate) fn code_since_start(
 ///
 /// # Errors
 /// Git cannot be read.
-pub(crate) fn code_digest(git: &Git, session: &Session, tree: &Oid) -> anyhow::Result<String> {
+pub(crate) fn code_digest(git: &Git, session: &Session, tree: &Oid) -> Result<String> {
     let mut paths = code_since_start(git, session, tree)?;
     paths.sort();
     let names: Vec<&str> = paths.iter().map(String::as_str).collect();
@@ -143,7 +141,7 @@ pub(crate) fn code_digest(git: &Git, session: &Session, tree: &Oid) -> anyhow::R
 ///
 /// # Errors
 /// Git fails.
-pub fn code_changes(git: &Git, session: &Session, tree: &Oid) -> anyhow::Result<CodeChanges> {
+pub fn code_changes(git: &Git, session: &Session, tree: &Oid) -> Result<CodeChanges> {
     code_changes_with(git, session, tree, &committed_code(git, session)?)
 }
 
@@ -157,7 +155,7 @@ pub(crate) struct CommittedCode {
 }
 
 /// Reads the [`CommittedCode`] of all commits of the session.
-pub(crate) fn committed_code(git: &Git, session: &Session) -> anyhow::Result<CommittedCode> {
+pub(crate) fn committed_code(git: &Git, session: &Session) -> Result<CommittedCode> {
     let (reader, mut code_of) = (git.reader(), CommittedCode::default());
     for entry in &session.history {
         let [parent] = &entry.parents[..] else { continue };
@@ -178,7 +176,7 @@ pub(crate) fn code_changes_with(
     session: &Session,
     tree: &Oid,
     committed: &CommittedCode,
-) -> anyhow::Result<CodeChanges> {
+) -> Result<CodeChanges> {
     let reader = git.reader();
     // `committed` lacks what a merge brought, such as the files of a change request: their commits
     // have another session's id.
@@ -234,7 +232,7 @@ impl TaskFiles for ProjectFiles {
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn embedded_repository(git: &Git, session: &Session) -> anyhow::Result<Option<Embedded>> {
+pub fn embedded_repository(git: &Git, session: &Session) -> Result<Option<Embedded>> {
     let Ok(base) = session.file.base.commit.parse::<Oid>() else { return Ok(None) };
     if git.resolve(base.as_str())?.is_none() {
         return Ok(None);
@@ -262,7 +260,7 @@ pub struct ChangedFile {
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn changed_files(git: &Git, from: &Oid, to: &Oid) -> anyhow::Result<Vec<ChangedFile>> {
+pub fn changed_files(git: &Git, from: &Oid, to: &Oid) -> Result<Vec<ChangedFile>> {
     let reader = git.reader();
     let mut changes = reader.diff(Some(from), to)?;
     changes.retain(|change| is_code(&change.path));

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use anyhow::Result;
 use serde::Serialize;
 
 use super::{
@@ -172,18 +173,13 @@ struct Tokens {
 
 impl Status {
     /// Reads the status of a session.
-    pub fn of(git: &Git, refs: &RefNames, session: Session) -> anyhow::Result<Self> {
+    pub fn of(git: &Git, refs: &RefNames, session: Session) -> Result<Self> {
         let state = session_state(git, refs, &session)?;
         Self::with(git, refs, session, state)
     }
 
     /// Like [`Self::of`], with a state that was already computed from history.
-    pub fn with(
-        git: &Git,
-        refs: &RefNames,
-        session: Session,
-        state: State,
-    ) -> anyhow::Result<Self> {
+    pub fn with(git: &Git, refs: &RefNames, session: Session, state: State) -> Result<Self> {
         let stage = if session.is_completed() { None } else { session.next_stage() };
         let draft = present_draft(git, &session)?;
         let iteration = draft.as_ref().map_or(0, Entry::iterations);
@@ -221,7 +217,7 @@ impl Status {
     }
 
     /// Reads the details that only `status` shows.
-    pub fn details(&self, git: &Git) -> anyhow::Result<Details> {
+    pub fn details(&self, git: &Git) -> Result<Details> {
         let root = RefNames::attempts(&self.session.name);
         let attempts = git::refs::list(git, &[&root])?;
         let number = |name: &str| name.rsplit('/').next().and_then(|n| n.parse::<u32>().ok());
@@ -241,7 +237,7 @@ impl Status {
     }
 
     /// The saved draft in progress, if no draft waits on the branch.
-    pub fn kept(&self, git: &Git) -> anyhow::Result<Option<Kept>> {
+    pub fn kept(&self, git: &Git) -> Result<Option<Kept>> {
         let session = &self.session;
         let Some(stage) = self.stage.filter(|_| session.waiting().is_none()) else {
             return Ok(None);
@@ -297,7 +293,7 @@ impl Status {
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn session_state(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<State> {
+pub fn session_state(git: &Git, refs: &RefNames, session: &Session) -> Result<State> {
     let archived = is_archived(git, refs, session)?;
     let looked_for = !archived && session.is_completed();
     let merged = looked_for && merged(git, refs, session)?.is_some();
@@ -306,7 +302,7 @@ pub fn session_state(git: &Git, refs: &RefNames, session: &Session) -> anyhow::R
 
 /// True if a session exists only in the archive. A session merged without its artifacts is also in
 /// the archive, but keeps its branch.
-pub(super) fn is_archived(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<bool> {
+pub(super) fn is_archived(git: &Git, refs: &RefNames, session: &Session) -> Result<bool> {
     let archived = git.resolve(RefNames::archive(&session.name).as_str())?;
     Ok(archived.as_ref() == Some(&session.tip)
         && git.resolve(refs.branch(&session.name).as_str())?.is_none())
@@ -327,10 +323,7 @@ pub(super) fn state_of(session: &Session, archived: bool, merged: bool) -> State
 
 /// Returns the tags of current stage commits, and the stages that have a tag on work abandoned by a
 /// revert. A tag that is merely not in history was left by a rebase or an amend.
-fn labels(
-    git: &Git,
-    session: &Session,
-) -> anyhow::Result<(BTreeMap<Stage, String>, BTreeSet<Stage>)> {
+fn labels(git: &Git, session: &Session) -> Result<(BTreeMap<Stage, String>, BTreeSet<Stage>)> {
     let (mut labels, mut left) = (BTreeMap::new(), Vec::new());
     for tag in git::refs::list(git, &RefNames::labels(&session.name))? {
         let label = tag.name.as_str().rsplit('/').next().unwrap_or_default();
@@ -406,7 +399,7 @@ fn task_at_hand(
 }
 
 /// The draft that waits, else the saved draft of the stage in progress.
-pub(super) fn present_draft(git: &Git, session: &Session) -> anyhow::Result<Option<Entry>> {
+pub(super) fn present_draft(git: &Git, session: &Session) -> Result<Option<Entry>> {
     if let Some(waiting) = session.waiting() {
         return Ok(Some(waiting.draft));
     }
@@ -419,7 +412,7 @@ pub(super) fn present_draft(git: &Git, session: &Session) -> anyhow::Result<Opti
 
 /// The model chosen by the reviewer for the drafts after the present one, by its name at the
 /// server.
-fn next_by(git: &Git, session: &Session) -> anyhow::Result<Option<String>> {
+fn next_by(git: &Git, session: &Session) -> Result<Option<String>> {
     let Some(stage) = session.next_stage() else { return Ok(None) };
     let waiting = session.waiting().map(|waiting| waiting.draft);
     let kept = match kept_draft(git, session, stage)? {
@@ -435,7 +428,7 @@ fn next_by(git: &Git, session: &Session) -> anyhow::Result<Option<String>> {
     Ok(taken.map(|taken| taken.split_once(" model=").map_or(taken, |(_, id)| id).to_owned()))
 }
 
-fn base_ahead(git: &Git, session: &Session) -> anyhow::Result<Option<usize>> {
+fn base_ahead(git: &Git, session: &Session) -> Result<Option<usize>> {
     let base = &session.file.base.branch;
     let Some(tip) = git.resolve(&RefNames::local(base))? else { return Ok(None) };
     let (_, ahead) = git::refs::ahead_behind(git, &session.tip, &tip)?;

@@ -3,6 +3,8 @@
 
 use std::cell::LazyCell;
 
+use anyhow::Result;
+
 use super::approved::is_held;
 use super::problem::{Problem, short};
 use crate::config::Config;
@@ -31,11 +33,7 @@ pub struct StageApproval {
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn approvals(
-    git: &Git,
-    config: &Config,
-    session: &Session,
-) -> anyhow::Result<Vec<StageApproval>> {
+pub fn approvals(git: &Git, config: &Config, session: &Session) -> Result<Vec<StageApproval>> {
     let order = session.order();
     let of = session.depth();
     let inherited = session.inherited().map(|(stage, _)| stage);
@@ -77,7 +75,7 @@ pub(super) fn problems(
     config: &Config,
     session: &Session,
     said: &[Problem],
-) -> anyhow::Result<Vec<Problem>> {
+) -> Result<Vec<Problem>> {
     let mut problems = Vec::new();
     for one in approvals(git, config, session)? {
         let Some(entry) = approval_of(session, one.stage) else { continue };
@@ -106,7 +104,7 @@ pub fn reviewer(
     config: &Config,
     session: &Session,
     entry: &Entry,
-) -> anyhow::Result<Option<Reviewer>> {
+) -> Result<Option<Reviewer>> {
     let Some(mut reviewer) = reviewer_of(session, entry) else { return Ok(None) };
     if config.review.signed
         && let Some(commit) = &reviewer.commit
@@ -145,7 +143,7 @@ fn why_missing(
     stage: Stage,
     entry: &Entry,
     reviewer: Option<&Reviewer>,
-) -> anyhow::Result<Option<String>> {
+) -> Result<Option<String>> {
     let commit = short(&entry.commit);
     if config.review.signed {
         let signed = match reviewer {
@@ -179,7 +177,7 @@ fn why_missing(
 }
 
 /// True if a commit's code is as approved: the whole tree, or the files changed by the session.
-fn code_holds(git: &Git, session: &Session, entry: &Entry) -> anyhow::Result<bool> {
+fn code_holds(git: &Git, session: &Session, entry: &Entry) -> Result<bool> {
     let Some(tree) = git::snapshot::tree_of(git, entry.commit.as_str())? else { return Ok(false) };
     let now = ApprovedContent::of_tree(tree.clone());
     if now.is_approved_in(&entry.trailers) {
@@ -204,7 +202,7 @@ fn documents_hold(
     session: &Session,
     stage: Stage,
     entry: &Entry,
-) -> anyhow::Result<Result<(), &'static str>> {
+) -> Result<Result<(), &'static str>> {
     // Computed only if needed: history may be long, and most documents are as approved.
     let then = LazyCell::new(|| as_of(session, entry));
     for artifact in session.row(stage).artifacts {

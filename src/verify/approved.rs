@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use anyhow::Result;
+
 use super::passed_pieces::{Passed, PassedIn};
 use super::problem::{Problem, short};
 use crate::artifact::Artifact;
@@ -14,11 +16,7 @@ use crate::stage::Stage;
 use crate::stages::code_stage;
 use crate::stages::{self, Approves};
 
-pub(super) fn problems(
-    git: &Git,
-    refs: &RefNames,
-    session: &Session,
-) -> anyhow::Result<Vec<Problem>> {
+pub(super) fn problems(git: &Git, refs: &RefNames, session: &Session) -> Result<Vec<Problem>> {
     let mut problems = Vec::new();
     let changes = merged_changes(git, refs, session)?;
     for Changed { stage, file, passed_in } in changed(git, refs, session, &changes)? {
@@ -77,7 +75,7 @@ struct Changed {
 
 /// The command that restores the approved version of a file in the working tree and the index, if
 /// that version still exists.
-fn take_back(git: &Git, approval: &Entry, path: &str) -> anyhow::Result<Option<String>> {
+fn take_back(git: &Git, approval: &Entry, path: &str) -> Result<Option<String>> {
     let there = git::snapshot::blob_id(git, &approval.commit, path)?;
     let commit = short(&approval.commit);
     let file = path.rsplit('/').next().unwrap_or(path);
@@ -105,7 +103,7 @@ pub fn changed_since_approval(
     git: &Git,
     refs: &RefNames,
     session: &Session,
-) -> anyhow::Result<Vec<(Stage, String)>> {
+) -> Result<Vec<(Stage, String)>> {
     let changes = merged_changes(git, refs, session)?;
     let changed = changed(git, refs, session, &changes)?.into_iter();
     Ok(changed.map(|one| (one.stage, one.file)).collect())
@@ -116,7 +114,7 @@ fn changed(
     refs: &RefNames,
     session: &Session,
     changes: &[MergedChange],
-) -> anyhow::Result<Vec<Changed>> {
+) -> Result<Vec<Changed>> {
     let mut changed = Vec::new();
     for stage in session.order() {
         let files: Vec<(String, Option<Oid>)> = match stages::row(stage).approves {
@@ -173,7 +171,7 @@ pub fn changed_after_approval(
     git: &Git,
     refs: &RefNames,
     session: &Session,
-) -> anyhow::Result<Vec<ChangedAfterApproval>> {
+) -> Result<Vec<ChangedAfterApproval>> {
     let mut found: Vec<ChangedAfterApproval> = Vec::new();
     for (stage, file) in changed_since_approval(git, refs, session)? {
         match found.iter_mut().find(|one| one.stage == stage) {
@@ -208,7 +206,7 @@ fn documents(
     session: &Session,
     changes: &[MergedChange],
     stage: Stage,
-) -> anyhow::Result<Vec<(String, Option<Oid>)>> {
+) -> Result<Vec<(String, Option<Oid>)>> {
     let mut changed = Vec::new();
     for artifact in session.row(stage).artifacts {
         let name = artifact.file_name();
@@ -222,7 +220,7 @@ fn documents(
         };
         let mut now = blob(&session.tip)?;
         let mut renumbered = None;
-        let is_passed = |now: Option<&Oid>| -> anyhow::Result<bool> {
+        let is_passed = |now: Option<&Oid>| -> Result<bool> {
             let passed = match &met {
                 Some((_, left)) => left.clone(),
                 None if now.is_some_and(|now| now.as_str().starts_with(id)) => return Ok(true),
@@ -266,12 +264,12 @@ pub(super) fn is_held(
     session: &Session,
     (stage, artifact): (Stage, Artifact),
     (approval, id): (&Entry, &str),
-) -> anyhow::Result<bool> {
+) -> Result<bool> {
     let path = artifact_path(&session.name, artifact);
     let Some(blob) = git::refs::object_id_at(git, id, &approval.commit, &path)? else {
         return Ok(false);
     };
-    let passed_in = |there: &Session| -> anyhow::Result<Option<PassedIn>> {
+    let passed_in = |there: &Session| -> Result<Option<PassedIn>> {
         let Some((_, entry)) = passed(there, artifact.file_name()) else { return Ok(None) };
         let changes = merged_changes(git, refs, there)?;
         let changed = documents(git, refs, there, &changes, stage)?;
@@ -295,7 +293,7 @@ fn passed_by_change(
     path: &str,
     own: &Entry,
     changes: &[MergedChange],
-) -> anyhow::Result<Option<Option<Left>>> {
+) -> Result<Option<Option<Left>>> {
     let of_session = git::snapshot::blob_id(git, &own.commit, path)?;
     let mut met: Option<Left> = None;
     for change in changes {
@@ -329,7 +327,7 @@ fn passed<'s>(session: &'s Session, file: &str) -> Option<(&'s str, &'s Entry)> 
 }
 
 /// Files of code that changed after coding was approved, unless coding is in progress again.
-fn code(git: &Git, session: &Session, entry: &Entry) -> anyhow::Result<Vec<String>> {
+fn code(git: &Git, session: &Session, entry: &Entry) -> Result<Vec<String>> {
     let later: Vec<&Entry> = session
         .history
         .iter()

@@ -1,6 +1,8 @@
 //! A person's edits of JSON. JSON is generated from the documents, so such an edit is kept and the
 //! JSON is written again; a sentence names the document to edit instead.
 
+use anyhow::Result;
+
 use crate::artifact::sections::Writer;
 use crate::artifact::{EditedJson, Ledger, RECORDS, unreadable};
 use crate::error::Error;
@@ -13,11 +15,7 @@ use crate::session::{KnownRecords, Session, Verdict, artifact_path, recorded_fil
 ///
 /// # Errors
 /// Git fails, or a file cannot be read or written.
-pub fn put_back_json(
-    git: &Git,
-    session: &Session,
-    recorder: &Recorder<'_>,
-) -> anyhow::Result<Vec<String>> {
+pub fn put_back_json(git: &Git, session: &Session, recorder: &Recorder<'_>) -> Result<Vec<String>> {
     let Some(edits) = Edits::of(git, session, recorder)? else { return Ok(Vec::new()) };
     let reason = format!("your edit of {}, put back", edits.names());
     let tip = &session.tip;
@@ -41,7 +39,7 @@ pub fn put_back_committed_json(
     git: &Git,
     session: &Session,
     recorder: &Recorder<'_>,
-) -> anyhow::Result<Vec<String>> {
+) -> Result<Vec<String>> {
     if since(git, session)? == session.tip || git.head()?.oid() != Some(&session.tip) {
         return Ok(Vec::new());
     }
@@ -72,7 +70,7 @@ pub fn put_back_committed_json(
 
 /// The commit whose JSON is not a person's edit: git-cowork's newest one, or the tip if it contains
 /// a merge since then.
-fn since(git: &Git, session: &Session) -> anyhow::Result<Oid> {
+fn since(git: &Git, session: &Session) -> Result<Oid> {
     let Some(newest) = session.history.last().map(|entry| &entry.commit) else {
         return Ok(session.tip.clone());
     };
@@ -87,7 +85,7 @@ struct Edits(Vec<EditedJson>);
 
 impl Edits {
     /// Finds them; `None` if there are none.
-    fn of(git: &Git, session: &Session, recorder: &Recorder<'_>) -> anyhow::Result<Option<Self>> {
+    fn of(git: &Git, session: &Session, recorder: &Recorder<'_>) -> Result<Option<Self>> {
         let paths = RECORDS.map(|artifact| artifact_path(&session.name, artifact));
         let now = git::blobs::hash_files(git, &paths, Store::No)?;
         let then = git::snapshot::blob_ids(git, &since(git, session)?, &paths)?;
@@ -113,12 +111,7 @@ impl Edits {
     }
 
     /// Writes the JSON again. Returns a sentence for each file, and notes about the documents.
-    fn undo(
-        &self,
-        git: &Git,
-        session: &Session,
-        recorder: &Recorder<'_>,
-    ) -> anyhow::Result<Vec<String>> {
+    fn undo(&self, git: &Git, session: &Session, recorder: &Recorder<'_>) -> Result<Vec<String>> {
         let settled = with_ledger(git, session, recorder, |ledger| {
             ledger.put_back(&self.0)?;
             ledger.settle(Writer::Person)
@@ -141,8 +134,8 @@ fn with_ledger<T>(
     git: &Git,
     session: &Session,
     recorder: &Recorder<'_>,
-    act: impl FnOnce(&Ledger<'_>) -> anyhow::Result<T>,
-) -> anyhow::Result<T> {
+    act: impl FnOnce(&Ledger<'_>) -> Result<T>,
+) -> Result<T> {
     let folder = session.name.artifact_dir();
     let files = recorder.workspace.session_files(folder.clone(), folder);
     let (recorded, history) = (recorded_files(git, session)?, KnownRecords::of(git, session)?);

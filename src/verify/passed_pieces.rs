@@ -4,6 +4,8 @@
 
 use std::collections::BTreeSet;
 
+use anyhow::Result;
+
 use crate::artifact::{Artifact, Files as _, Renumbered, pieces};
 use crate::git::{self, Git, Object, Oid};
 use crate::session::{CommittedFiles, Entry, Renumbering, Session, artifact_path, renumberings};
@@ -15,7 +17,7 @@ pub(super) struct Passed<'a> {
     pub(super) artifact: Artifact,
     pub(super) approval: &'a Entry,
     /// Finds the approval of the file in another version of the session.
-    pub(super) passed_in: &'a dyn Fn(&Session) -> anyhow::Result<Option<PassedIn>>,
+    pub(super) passed_in: &'a dyn Fn(&Session) -> Result<Option<PassedIn>>,
 }
 
 /// The commit that approved a file, and true if the file is still as approved.
@@ -34,7 +36,7 @@ impl Passed<'_> {
     ///
     /// # Errors
     /// Git cannot be read.
-    pub(super) fn is_held(&self, blob: &Oid) -> anyhow::Result<bool> {
+    pub(super) fn is_held(&self, blob: &Oid) -> Result<bool> {
         let (mut done, mut all) = (Vec::new(), Vec::new());
         for one in renumberings(self.git, &self.session.name, &self.session.tip, self.before())? {
             all.extend(one.ids.clone());
@@ -75,7 +77,7 @@ impl Passed<'_> {
 
     /// True if the new ids of a renumbering may apply to the approved file. In a merge, records of
     /// the first parent keep their ids.
-    fn may_follow(&self, one: &Renumbering) -> anyhow::Result<bool> {
+    fn may_follow(&self, one: &Renumbering) -> Result<bool> {
         match &one.parents[..] {
             [first, _, ..] => Ok(!self.is_in(first)?),
             _ => Ok(true),
@@ -83,16 +85,16 @@ impl Passed<'_> {
     }
 
     /// True if the approval is reachable from a commit.
-    fn is_in(&self, commit: &Oid) -> anyhow::Result<bool> {
+    fn is_in(&self, commit: &Oid) -> Result<bool> {
         git::refs::is_ancestor(self.git, &self.approval.commit, commit)
     }
 
-    fn pieces(&self, text: &str, done: &[Renumbered]) -> anyhow::Result<Option<Vec<String>>> {
+    fn pieces(&self, text: &str, done: &[Renumbered]) -> Result<Option<Vec<String>>> {
         let tip = CommittedFiles::new(self.git, &self.session.name, &self.session.tip);
         pieces(&tip, self.artifact, text, done)
     }
 
-    fn pieces_at(&self, commit: &Oid, done: &[Renumbered]) -> anyhow::Result<Option<Vec<String>>> {
+    fn pieces_at(&self, commit: &Oid, done: &[Renumbered]) -> Result<Option<Vec<String>>> {
         let files = CommittedFiles::new(self.git, &self.session.name, commit);
         let Some(text) = files.read(self.artifact)? else { return Ok(None) };
         self.pieces(&text, done)
@@ -100,7 +102,7 @@ impl Passed<'_> {
 
     /// The other sides since the approval: the other parents of merges and, if the approval was
     /// rebased or cherry-picked, the commits below it.
-    fn other_sides(&self, blob: &Oid, done: &[Renumbered]) -> anyhow::Result<Vec<OtherSide>> {
+    fn other_sides(&self, blob: &Oid, done: &[Renumbered]) -> Result<Vec<OtherSide>> {
         let path = artifact_path(&self.session.name, self.artifact);
         let mut sides = Vec::new();
         let own = git::snapshot::blob_id(self.git, &self.approval.commit, &path)?;
@@ -125,7 +127,7 @@ impl Passed<'_> {
 
     /// The side below an approval that was rebased or cherry-picked: the last approved version
     /// there, else the session's start.
-    fn side_below(&self, below: &Oid, done: &[Renumbered]) -> anyhow::Result<Option<OtherSide>> {
+    fn side_below(&self, below: &Oid, done: &[Renumbered]) -> Result<Option<OtherSide>> {
         let there = Session::load(self.git, &self.session.name, below).ok();
         let passed = there.map(|there| (self.passed_in)(&there)).transpose()?.flatten();
         let began = self.before().first();
@@ -143,7 +145,7 @@ impl Passed<'_> {
         commit: &Oid,
         own: Option<&Oid>,
         done: &[Renumbered],
-    ) -> anyhow::Result<Option<OtherSide>> {
+    ) -> Result<Option<OtherSide>> {
         let Ok(there) = Session::load(self.git, &self.session.name, commit) else {
             return Ok(None);
         };
@@ -153,12 +155,7 @@ impl Passed<'_> {
         }
     }
 
-    fn side(
-        &self,
-        commit: &Oid,
-        own: Option<&Oid>,
-        done: &[Renumbered],
-    ) -> anyhow::Result<OtherSide> {
+    fn side(&self, commit: &Oid, own: Option<&Oid>, done: &[Renumbered]) -> Result<OtherSide> {
         let mut side = OtherSide::default();
         for ids in [&[][..], done] {
             side.brought.extend(self.pieces_at(commit, ids)?.unwrap_or_default());

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, Result};
 
 use super::both_sides::unreadable_records;
 use super::readable::{Broken, Unreadable, unreadable_artifacts, unreadable_json};
@@ -24,7 +24,7 @@ pub fn restore_unreadable(
     git: &Git,
     session: &Session,
     recorder: &Recorder<'_>,
-) -> anyhow::Result<Vec<String>> {
+) -> Result<Vec<String>> {
     let name = &session.name;
     if git.head()?.oid() != Some(&session.tip) {
         let branch = recorder.refs.short_branch(name);
@@ -91,11 +91,7 @@ pub fn restore_unreadable(
 ///
 /// # Errors
 /// Git fails.
-pub fn rewrite_json(
-    git: &Git,
-    session: &Session,
-    recorder: &Recorder<'_>,
-) -> anyhow::Result<Vec<String>> {
+pub fn rewrite_json(git: &Git, session: &Session, recorder: &Recorder<'_>) -> Result<Vec<String>> {
     let busy = git::state::operation_in_progress(git)?.is_some();
     if busy || git.head()?.oid() != Some(&session.tip) {
         return Ok(Vec::new());
@@ -141,7 +137,7 @@ fn line(one: &Unreadable) -> String {
 }
 
 /// True if the working tree has other versions of these files than the tip.
-fn is_only_there(git: &Git, session: &Session, files: &[&Unreadable]) -> anyhow::Result<bool> {
+fn is_only_there(git: &Git, session: &Session, files: &[&Unreadable]) -> Result<bool> {
     let paths: Vec<&str> = files.iter().map(|one| one.path.as_str()).collect();
     let there = git::blobs::hash_files(git, &paths, Store::No)?;
     let at_tip = git::snapshot::blob_ids(git, &session.tip, &paths)?;
@@ -149,7 +145,7 @@ fn is_only_there(git: &Git, session: &Session, files: &[&Unreadable]) -> anyhow:
 }
 
 /// Moves a folder that is found in place of a file to the session's state directory.
-fn move_folder(git: &Git, recorder: &Recorder<'_>, one: &Unreadable) -> anyhow::Result<PathBuf> {
+fn move_folder(git: &Git, recorder: &Recorder<'_>, one: &Unreadable) -> Result<PathBuf> {
     let aside = recorder.state.path().join("set-aside");
     std::fs::create_dir_all(&aside).with_context(|| format!("creating {}", aside.display()))?;
     let free = (1_u32..).map(|n| aside.join(format!("{}-{n}", one.artifact.file_name())));

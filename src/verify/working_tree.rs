@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use anyhow::Result;
 use serde::Serialize;
 
 use super::problem::Problem;
@@ -21,7 +22,7 @@ use crate::workspace::lying_as_written;
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn working_tree(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Option<Git>> {
+pub fn working_tree(git: &Git, refs: &RefNames, session: &Session) -> Result<Option<Git>> {
     let branch = refs.branch(&session.name);
     let head = git.head()?;
     let is_here = head.branch() == Some(&branch) || head.oid() == Some(&session.tip);
@@ -66,7 +67,7 @@ impl Beside {
     ///
     /// # Errors
     /// Git or the state directory cannot be read.
-    pub fn of(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<Self> {
+    pub fn of(git: &Git, refs: &RefNames, session: &Session) -> Result<Self> {
         let there = working_tree(git, refs, session)?;
         let mut unreadable = unreadable_artifacts(git, session, there.as_ref().map(Git::top))?;
         unreadable.retain(|one| one.finished);
@@ -121,7 +122,7 @@ pub fn in_progress(
     refs: &RefNames,
     session: &Session,
     there: Option<&Git>,
-) -> anyhow::Result<(Option<LiveRun>, Vec<Problem>)> {
+) -> Result<(Option<LiveRun>, Vec<Problem>)> {
     let state = StateDir::at(&git.state_dir(), &session.name);
     if let Some(run) = live_run(&state) {
         let about = run.pid.map_or_else(|| "process".to_owned(), |pid| format!("process {pid}"));
@@ -143,7 +144,7 @@ fn unfinished_draft(
     session: &Session,
     there: Option<&Git>,
     state: &StateDir,
-) -> anyhow::Result<Option<Problem>> {
+) -> Result<Option<Problem>> {
     let Some(stage) = session.next_stage() else { return Ok(None) };
     let resume = format!("git cowork resume {}", session.name);
     let unfinished = |about: &str, details: String| {
@@ -171,11 +172,7 @@ fn unfinished_draft(
 }
 
 /// A person's edits of the session's files that no commit and no draft contains.
-fn uncommitted_edits(
-    there: &Git,
-    session: &Session,
-    state: &StateDir,
-) -> anyhow::Result<Vec<Problem>> {
+fn uncommitted_edits(there: &Git, session: &Session, state: &StateDir) -> Result<Vec<Problem>> {
     let path = |artifact: &Artifact| artifact_path(&session.name, *artifact);
     let paths: Vec<String> = Artifact::ALL.iter().map(path).collect();
     if git::status::are_as_committed(there, &paths)? {
@@ -213,7 +210,7 @@ fn uncommitted_edits(
 
 /// Files that tools wrote and that differ from the tip. The feedback file is ignored: it also
 /// changes between drafts.
-fn lying(git: &Git, tip: &Oid, state: &StateDir) -> anyhow::Result<Vec<String>> {
+fn lying(git: &Git, tip: &Oid, state: &StateDir) -> Result<Vec<String>> {
     let mut files = lying_as_written(git.top(), state.path())?;
     files.retain(|path| !path.ends_with(Artifact::Feedback.file_name()));
     let (now, then) = (

@@ -1,5 +1,7 @@
 //! The files that the steps of a session changed.
 
+use anyhow::Result;
+
 use super::kept_changes::KeptChanges;
 use crate::git::{self, Git, Oid, TreeChange};
 use crate::session::{ChangedFile, Entry, Kind, count_changes, is_code};
@@ -28,7 +30,7 @@ pub(super) fn changes(
     entries: &[Entry],
     watched: &str,
     (kept, lines): (&mut KeptChanges, LineCounts),
-) -> anyhow::Result<Vec<Changes>> {
+) -> Result<Vec<Changes>> {
     let pairs = with_parents(entries);
     let known = |(previous, entry): &Pair<'_>| previous.and_then(|_| kept.get(&entry.commit));
     let mut all: Vec<Option<Changes>> = pairs.iter().map(|pair| known(pair).cloned()).collect();
@@ -65,7 +67,7 @@ pub(super) fn read(
     (previous, entry): &Pair<'_>,
     watched: &str,
     lines: LineCounts,
-) -> anyhow::Result<(Changes, bool)> {
+) -> Result<(Changes, bool)> {
     let all = match previous {
         Some(previous) => git.reader().diff(Some(&previous.tree), &entry.tree)?,
         None => since_parent(git, &entry.commit, &entry.parents)?,
@@ -80,15 +82,11 @@ pub(super) fn read(
 }
 
 /// The code that a commit changed since its only parent, without line counts; none for a merge.
-pub(super) fn code_changes(
-    git: &Git,
-    commit: &Oid,
-    parents: &[Oid],
-) -> anyhow::Result<Vec<ChangedFile>> {
+pub(super) fn code_changes(git: &Git, commit: &Oid, parents: &[Oid]) -> Result<Vec<ChangedFile>> {
     Ok(uncounted(only_code(since_parent(git, commit, parents)?)))
 }
 
-fn since_parent(git: &Git, commit: &Oid, parents: &[Oid]) -> anyhow::Result<Vec<TreeChange>> {
+fn since_parent(git: &Git, commit: &Oid, parents: &[Oid]) -> Result<Vec<TreeChange>> {
     match parents {
         [parent] => git.reader().diff(Some(parent), commit),
         _ => Ok(Vec::new()),
