@@ -26,7 +26,7 @@ static ANSWERS: Mutex<VecDeque<(u64, bool)>> = Mutex::new(VecDeque::new());
 ///
 /// If a file cannot be read.
 pub fn is_settled(files: &dyn Files) -> anyhow::Result<bool> {
-    let files = &ReadOnce::of(files);
+    let files = &ReadOnce::new(files);
     for document in Document::ALL {
         if !agrees(files, document)? {
             return Ok(false);
@@ -38,7 +38,7 @@ pub fn is_settled(files: &dyn Files) -> anyhow::Result<bool> {
 /// True if a document is missing or its sections have the same records as its JSON.
 fn agrees(files: &dyn Files, document: Document) -> anyhow::Result<bool> {
     let Some(text) = files.read(document.artifact())? else { return Ok(true) };
-    let kinds = Documents::of(files)?.kinds(document);
+    let kinds = Documents::existing(files)?.kinds(document);
     let mut asked = HASHER.build_hasher();
     (document.artifact(), &text, kinds).hash(&mut asked);
     for json in RECORDS {
@@ -67,7 +67,7 @@ pub struct ReadOnce<'a> {
 
 impl<'a> ReadOnce<'a> {
     /// Wraps `files`; nothing has been read yet.
-    pub fn of(files: &'a dyn Files) -> Self {
+    pub fn new(files: &'a dyn Files) -> Self {
         Self { files, read: RefCell::default() }
     }
 }
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn a_file_is_read_once_unless_it_is_written() {
         let files = Memory::default();
-        let once = ReadOnce::of(&files);
+        let once = ReadOnce::new(&files);
         once.write(Artifact::Prd, "a").unwrap();
         assert_eq!(once.read(Artifact::Prd).unwrap().as_deref(), Some("a"));
         files.write(Artifact::Prd, "b").unwrap();

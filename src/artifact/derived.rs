@@ -43,7 +43,7 @@ impl RecordProblem {
 
     /// True if it is in one of these JSON files, or about a record of one.
     fn is_about(&self, files: &[Artifact]) -> bool {
-        let of_record = self.id.as_deref().and_then(IdKind::of).map(IdKind::artifact);
+        let of_record = self.id.as_deref().and_then(IdKind::of_id).map(IdKind::artifact);
         files.iter().any(|file| *file == self.artifact || Some(*file) == of_record)
     }
 }
@@ -127,7 +127,7 @@ impl Ledger<'_> {
             }
         }
         let mut written = Vec::new();
-        for (artifact, text, same) in rendered(&old, &new, Documents::of(self.files)?)? {
+        for (artifact, text, same) in rendered(&old, &new, Documents::existing(self.files)?)? {
             let is_derived = kinds.iter().any(|kind| kind.artifact() == artifact);
             if is_derived && (!same || broken.iter().any(|(json, _)| *json == artifact)) {
                 self.files.write(artifact, &text)?;
@@ -160,7 +160,7 @@ impl Ledger<'_> {
             let json = kind.artifact();
             let text = self.files.read(json)?.unwrap_or_default();
             let mut seen = BTreeSet::new();
-            let ids = known.ids().filter(|id| IdKind::of(id) == Some(*kind));
+            let ids = known.ids().filter(|id| IdKind::of_id(id) == Some(*kind));
             for id in ids {
                 let said = if !seen.insert(id) {
                     format!("{id} appears twice")
@@ -179,7 +179,7 @@ impl Ledger<'_> {
 
 /// True if every document agrees with its JSON and refers only to existing records.
 pub fn is_plainly_same(files: &dyn Files) -> bool {
-    let files = &ReadOnce::of(files);
+    let files = &ReadOnce::new(files);
     let Ok(records) = records_of(files) else { return false };
     let ids: BTreeSet<&str> = records.ids().collect();
     matches!(is_settled(files), Ok(true))
@@ -195,7 +195,7 @@ pub fn is_plainly_same(files: &dyn Files) -> bool {
 /// If a file cannot be read.
 pub fn document_of(files: &dyn Files, json: Artifact) -> Result<Option<Artifact>> {
     let kind = IdKind::ALL.into_iter().find(|kind| kind.artifact() == json);
-    let documents = Documents::of(files)?;
+    let documents = Documents::existing(files)?;
     Ok(kind.and_then(|kind| documents.holding(kind)).map(Document::artifact))
 }
 

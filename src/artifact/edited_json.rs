@@ -29,7 +29,7 @@ impl Ledger<'_> {
         if !settled.refusals.is_empty() {
             return Ok(Vec::new());
         }
-        let (present, documents) = (self.records()?, Documents::of(self.files)?);
+        let (present, documents) = (self.records()?, Documents::existing(self.files)?);
         let mut recorded = vec![records_of(self.recorded)?];
         recorded.extend(self.history.committed().map(records_of).transpose()?);
         let mut found = Vec::new();

@@ -69,7 +69,7 @@ impl IdKind {
     }
 
     /// Returns the kind of an id, by its prefix.
-    pub fn of(id: &str) -> Option<Self> {
+    pub fn of_id(id: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| id.starts_with(kind.prefix()))
     }
 

@@ -153,7 +153,7 @@ impl Ledger<'_> {
         present: &Records,
         by: Writer,
     ) -> Result<(Vec<ReadDocument>, Records)> {
-        let all = Documents::of(self.files)?;
+        let all = Documents::existing(self.files)?;
         let in_base = |path: &str| self.history.in_base(path);
         let (mut records, mut floors) = (present.clone(), self.floors(present));
         let mut read = Vec::new();
@@ -177,7 +177,8 @@ impl Ledger<'_> {
         let readings: Vec<(Document, &str, &Reading)> =
             documents.iter().map(|one| (one.document, &*one.text, &one.reading)).collect();
         let used = self.history.titles();
-        let all = sections::references(Documents::of(self.files)?, &readings, records).into_iter();
+        let all =
+            sections::references(Documents::existing(self.files)?, &readings, records).into_iter();
         let due = all.filter(|one| !one.is_history(used) && !one.waits_for_its_stage(used));
         let problem = |one: Dangling| {
             let document = documents.iter().find(|other| other.document == one.document)?;
@@ -194,7 +195,7 @@ impl Ledger<'_> {
     pub fn held(&self, document: Document) -> Result<Vec<(IdKind, usize)>> {
         let records = self.records()?;
         let count = |kind: &IdKind| records.iter().filter(|one| one.kind() == *kind).count();
-        let kinds = Documents::of(self.files)?.kinds(document);
+        let kinds = Documents::existing(self.files)?.kinds(document);
         Ok(kinds.iter().map(|kind| (*kind, count(kind))).collect())
     }
 
@@ -241,7 +242,7 @@ impl Ledger<'_> {
     /// cannot be read or written.
     pub fn change(&self, changes: &[Change]) -> Result<()> {
         let mut records = self.records()?;
-        let documents = Documents::of(self.files)?;
+        let documents = Documents::existing(self.files)?;
         let in_base = |path: &str| self.history.in_base(path);
         let mut texts = Vec::new();
         for document in Document::ALL {
@@ -293,7 +294,7 @@ impl Ledger<'_> {
     fn home(documents: Documents, change: &Change) -> Option<Document> {
         let kind = match change {
             Change::Put(record) => record.kind(),
-            Change::Delete(id) => IdKind::of(id)?,
+            Change::Delete(id) => IdKind::of_id(id)?,
         };
         // If no document exists, requirements create prd.md, not the plan.
         let there = documents.holding(kind).filter(|one| *one != Document::Plan || documents.plan);
@@ -335,7 +336,7 @@ impl Ledger<'_> {
 
     /// Writes these files where they differ, and returns those.
     pub(super) fn write_files(&self, new: &RecordFiles) -> Result<Vec<Artifact>> {
-        let documents = Documents::of(self.files)?;
+        let documents = Documents::existing(self.files)?;
         let mut changed = Vec::new();
         for (artifact, text, same) in rendered(&files_of(self.files)?, new, documents)? {
             if !same {
@@ -373,7 +374,7 @@ impl Documents {
     /// # Errors
     ///
     /// If a file cannot be read.
-    pub fn of(files: &dyn Files) -> Result<Self> {
+    pub fn existing(files: &dyn Files) -> Result<Self> {
         let mut documents = Self::default();
         for document in Document::ALL {
             if files.read(document.artifact())?.is_some() {
@@ -389,7 +390,7 @@ impl Documents {
     ///
     /// If a file cannot be read.
     pub fn with(files: &dyn Files, document: Document) -> Result<Self> {
-        let mut documents = Self::of(files)?;
+        let mut documents = Self::existing(files)?;
         documents.add(document);
         Ok(documents)
     }

@@ -19,8 +19,8 @@ pub fn pieces(
     done: &[Renumbered],
 ) -> anyhow::Result<Option<Vec<String>>> {
     let text = renumber_text(text, 0, done);
-    if let Some(document) = Document::of(artifact) {
-        let kinds = Documents::of(files)?.kinds(document);
+    if let Some(document) = Document::of_artifact(artifact) {
+        let kinds = Documents::existing(files)?.kinds(document);
         let reading = read_plainly(&text, kinds, &Records::default());
         let prose = reading.without(&text, |_| true);
         let lines = prose.lines().map(str::trim).filter(|line| !line.is_empty());

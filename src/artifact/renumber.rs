@@ -63,7 +63,7 @@ impl Side<'_> {
 /// Reads the records of a version from its documents; a record keeps the fields that exist only in
 /// the JSON if the JSON has one with its id and title.
 fn records(files: &dyn Files) -> anyhow::Result<Vec<Record>> {
-    let documents = Documents::of(files)?;
+    let documents = Documents::existing(files)?;
     let json = readable_json(files, files)?.0.records();
     let mut all = json.clone();
     for document in Document::ALL {
@@ -174,7 +174,7 @@ pub fn renumber(
     if done.is_empty() {
         return Ok(done);
     }
-    let documents = Documents::of(merged)?;
+    let documents = Documents::existing(merged)?;
     let (json, _) = readable_json(merged, merged)?;
     let records: Records = all.into_iter().collect();
     for document in Document::ALL {

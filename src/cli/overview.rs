@@ -28,7 +28,7 @@ pub(crate) fn run(context: &Context) -> Answer {
     };
     if let Some(session) = here {
         let status = find::status(context, session)?;
-        let beside = Beside::of(git, &refs, &status.session)?;
+        let beside = Beside::read(git, &refs, &status.session)?;
         context.print(&if context.global.json {
             status::json(&status, &beside)?
         } else {

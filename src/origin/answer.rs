@@ -304,7 +304,7 @@ fn told(origins: &Origins<'_>, known: &Known, source: &Source) -> Told {
 }
 
 fn wanted(git: &Git, known: &Known, served: &Served<'_>) -> Vec<Wanted> {
-    let results = known.tests().and_then(|entry| TestResults::of(git, &entry.trailers).ok());
+    let results = known.tests().and_then(|entry| TestResults::read(git, &entry.trailers).ok());
     let became = |test: &str| results.as_ref()?.became(test);
     let criteria = |one: &Criterion| Shown {
         text: one.text.clone(),

@@ -56,7 +56,7 @@ pub(super) fn around(origins: &Origins<'_>, commit: &Commit) -> anyhow::Result<A
 /// The position of a commit on top of `below`; `None` if `below` is not a session's.
 fn said(below: &Commit) -> Option<Around> {
     let trailers = Trailers::parse(&below.message);
-    let entry = Entry::of(below, trailers.get(key::SESSION_ID)?)?;
+    let entry = Entry::from_commit(below, trailers.get(key::SESSION_ID)?)?;
     let ended = match entry.kind {
         Kind::Stage(stage) => stage == stages::last(),
         // A person's commit may name the session.

@@ -16,7 +16,7 @@ use crate::session::{
     artifact_path, key, place_of,
 };
 use crate::stages::{self, code_stage};
-use crate::verify::{StageApproval, approvals};
+use crate::verify::{Approvals, StageApproval};
 
 /// Tolerance in seconds for commit times of the same session: clocks differ.
 const CLOCK_SKEW: i64 = 2 * 24 * 60 * 60;
@@ -105,7 +105,9 @@ impl Known {
     /// this cannot be determined.
     pub fn approvals(&self, sessions: &Sessions<'_>) -> &[StageApproval] {
         self.approvals.get_or_init(|| {
-            approvals(sessions.git, sessions.config, &self.session).unwrap_or_default()
+            let (git, refs) = (sessions.git, sessions.refs);
+            let approvals = Approvals { git, refs, session: &self.session };
+            approvals.of_stages(sessions.config).unwrap_or_default()
         })
     }
 }

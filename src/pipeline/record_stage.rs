@@ -141,7 +141,7 @@ pub(crate) fn compare_last(run: &mut Run<'_>) -> anyhow::Result<()> {
     };
     if unseen && let Some(tip) = entry.parents.first() {
         let self_review = entry.trailers.get(key::SELF_REVIEW).unwrap_or_default().to_owned();
-        let credit = Credit::of(&entry);
+        let credit = Credit::in_entry(&entry);
         let notes = DraftNotes { credit, self_review, ..DraftNotes::default() };
         let number = run.earlier_drafts(stage);
         record::stage::take_back(&run.recorder(), &entry.commit, tip, stage, number, &notes)?;

@@ -232,7 +232,7 @@ impl<'a> Run<'a> {
         let before = self.known_records.borrow().clone();
         self.once_a_tip(&self.known_records, |git, session| {
             let after = before.and_then(|(at, known)| known.after_task(git, session, &at));
-            after.map_or_else(|| KnownRecords::of(git, session), Ok)
+            after.map_or_else(|| KnownRecords::read(git, session), Ok)
         })
     }
 

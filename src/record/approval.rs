@@ -57,6 +57,11 @@ impl ApprovedContent {
         trailers.words(key::APPROVED).eq(self.items())
     }
 
+    /// The names and abbreviated ids in these trailers.
+    pub fn items_in(trailers: &Trailers) -> impl Iterator<Item = (&str, &str)> {
+        trailers.words(key::APPROVED).filter_map(|item| item.split_once('@'))
+    }
+
     /// The content that these trailers approve; `None` if they are malformed or an object no longer
     /// exists.
     pub fn approved_in(git: &Git, trailers: &Trailers) -> Result<Option<Self>> {

@@ -23,7 +23,7 @@ impl FromIterator<(String, Spent)> for Credit {
 
 impl Credit {
     /// The credit in a commit's trailers.
-    pub fn of(entry: &Entry) -> Self {
+    pub fn in_entry(entry: &Entry) -> Self {
         let models = entry.trailers.get(key::MODEL).unwrap_or_default().split(", ");
         let models = models.filter(|name| !name.is_empty()).map(str::to_owned).collect();
         Self { models, spent: entry.spent() }

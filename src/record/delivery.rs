@@ -34,7 +34,12 @@ impl Delivery {
     ///
     /// # Errors
     /// Exit 5 if the report is missing.
-    pub fn of(git: &Git, session: &Session, project: &Project, secrets: &Secrets) -> Result<Self> {
+    pub fn of_session(
+        git: &Git,
+        session: &Session,
+        project: &Project,
+        secrets: &Secrets,
+    ) -> Result<Self> {
         let files = CommittedFiles::new(git, &session.name, &session.tip);
         let Some(report) = Store::new(&files).text(Artifact::DeliveryReport)? else {
             let file = Artifact::DeliveryReport.file_name();
@@ -59,7 +64,11 @@ impl Delivery {
         trailers.push(key::DEPTH, session.depth().name());
         let mut credit = Credit::default();
         let work = |kind: &Kind| matches!(kind, Kind::Stage(_) | Kind::Task(_));
-        session.history.iter().filter(|e| work(&e.kind)).for_each(|e| credit.merge(Credit::of(e)));
+        session
+            .history
+            .iter()
+            .filter(|e| work(&e.kind))
+            .for_each(|e| credit.merge(Credit::in_entry(e)));
         credit.push(&mut trailers, project.attribution);
         // A person may have edited the report since it was recorded.
         let (title, report) = (secrets.blanked(&title), secrets.blanked(rest.trim()));

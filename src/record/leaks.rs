@@ -75,7 +75,7 @@ pub fn find(recorder: &Recorder<'_>, tip: &Oid) -> Result<Vec<Leak>> {
 /// Like [`find`], for given paths.
 pub(super) fn find_in(recorder: &Recorder<'_>, tip: &Oid, paths: &[String]) -> Result<Vec<Leak>> {
     let mut leaks = Vec::new();
-    let search = Search::of(recorder, tip, paths);
+    let search = Search::new(recorder, tip, paths);
     for (path, blob) in paths.iter().zip(git::snapshot::blob_ids(recorder.git, tip, paths)?) {
         if blob.is_none() {
             leaks.extend(in_name(recorder, path)?);
@@ -100,7 +100,7 @@ pub(super) fn files_with_any(
     tip: &Oid,
     paths: &[String],
 ) -> Result<BTreeMap<String, Leak>> {
-    let search = Search::of(recorder, tip, paths);
+    let search = Search::new(recorder, tip, paths);
     let mut found = BTreeMap::new();
     for (path, blob) in paths.iter().zip(git::snapshot::blob_ids(recorder.git, tip, paths)?) {
         let leak = search.in_content(path, blob.as_ref(), 1)?.into_iter().next();
@@ -125,7 +125,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn of(recorder: &'a Recorder<'a>, tip: &'a Oid, paths: &'a [String]) -> Self {
+    fn new(recorder: &'a Recorder<'a>, tip: &'a Oid, paths: &'a [String]) -> Self {
         let files = PlainFiles::of(recorder.git);
         Self { recorder, tip, paths, files, own: OnceCell::new(), before: OnceCell::new() }
     }

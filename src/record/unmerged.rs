@@ -43,7 +43,7 @@ struct Versions {
 
 impl Versions {
     /// The versions of the operation that is in progress here.
-    fn of(git: &Git) -> anyhow::Result<Option<Self>> {
+    fn in_progress(git: &Git) -> anyhow::Result<Option<Self>> {
         let theirs = match git::state::operation_in_progress(git)? {
             Some(Operation::Merge) => git.resolve("MERGE_HEAD")?,
             Some(Operation::Rebase) => git.resolve("REBASE_HEAD")?,
@@ -91,7 +91,7 @@ impl Versions {
 /// Git cannot be read.
 pub fn sessions(git: &Git) -> anyhow::Result<BTreeMap<SessionName, Vec<String>>> {
     let mut found: BTreeMap<SessionName, Vec<String>> = BTreeMap::new();
-    if Versions::of(git)?.is_none() {
+    if Versions::in_progress(git)?.is_none() {
         return Ok(found);
     }
     for path in git::merge::unmerged(git)? {
@@ -110,7 +110,7 @@ pub fn sessions(git: &Git) -> anyhow::Result<BTreeMap<SessionName, Vec<String>>>
 /// Git fails, or a file cannot be read or written.
 pub fn solve(git: &Git, name: &SessionName, unmerged: &[String]) -> anyhow::Result<Solution> {
     let mut solution = Solution::default();
-    let Some(versions) = Versions::of(git)? else { return Ok(solution) };
+    let Some(versions) = Versions::in_progress(git)? else { return Ok(solution) };
     let mut staged = Vec::new();
     let folder = name.artifact_dir();
     let own: Vec<String> = Document::ALL
@@ -209,7 +209,7 @@ fn floors(git: &Git, name: &SessionName, versions: &Versions) -> IdFloors {
     let mut floors = IdFloors::default();
     for commit in [&versions.ours, &versions.theirs].into_iter().chain(&versions.to_come) {
         let known =
-            Session::load(git, name, commit).and_then(|session| KnownRecords::of(git, &session));
+            Session::load(git, name, commit).and_then(|session| KnownRecords::read(git, &session));
         // A side that does not contain the session has used no ids.
         if let Ok(known) = known {
             floors.see_all(&known.floors.ids().join(" "));

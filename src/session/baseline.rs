@@ -14,7 +14,7 @@ pub(crate) fn baseline(git: &Git, session: &Session) -> anyhow::Result<Option<Ba
         // Merged change requests were checked against the limits separately.
         return with_merged(git, session, None);
     };
-    let mut baseline = Baseline::of(&Store::new(&before))?;
+    let mut baseline = Baseline::in_store(&Store::new(&before))?;
     baseline.plans = session.scope.is_none_or(|scope| scope.plan);
     // Records that were merged since the start do not count as the change request's own.
     with_merged(git, session, Some(baseline))
@@ -28,7 +28,7 @@ fn with_merged(
 ) -> anyhow::Result<Option<Baseline>> {
     for (_, entry) in changes_within(git, session)? {
         let theirs = CommittedFiles::new(git, &session.name, &entry.commit);
-        let theirs = Baseline::of(&Store::new(&theirs))?;
+        let theirs = Baseline::in_store(&Store::new(&theirs))?;
         match &mut baseline {
             Some(baseline) => {
                 // What another change request removed, this one did not.

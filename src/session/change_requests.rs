@@ -204,7 +204,7 @@ fn merged_entries(git: &Git, session: &Session) -> Result<Vec<(SessionName, Entr
     let others = commits.into_iter().filter(|(name, _)| *name != session.name);
     let entry = |(name, commit): (SessionName, Commit)| {
         let id = Trailers::parse(&commit.message).get(key::SESSION_ID).map(str::to_owned)?;
-        Entry::of(&commit, &id).map(|entry| (name, entry))
+        Entry::from_commit(&commit, &id).map(|entry| (name, entry))
     };
     let (names, mut entries): (Vec<SessionName>, Vec<Entry>) = others.filter_map(entry).unzip();
     let given = renumberings(git, &session.name, &session.tip, &start)?;
@@ -396,7 +396,7 @@ fn in_a_tree(git: &Git, refs: &RefNames, name: &SessionName) -> Result<ChangeBas
     let base = file.base.commit.parse().ok().filter(|base| is_there(reader.as_ref(), base));
     let hide: Vec<Oid> = base.into_iter().collect();
     let commits = reader.walk(std::slice::from_ref(tip), &hide).unwrap_or_default();
-    let newest = commits.iter().find(|commit| Entry::of(commit, &file.id).is_some());
+    let newest = commits.iter().find(|commit| Entry::from_commit(commit, &file.id).is_some());
     let commit = newest.map_or(tip, |commit| &commit.id).to_string();
     Ok(ChangeBase {
         parent: Parent { session: name.to_string(), commit },

@@ -16,7 +16,7 @@ impl Session {
     pub(crate) fn beside_tip(&self, git: &Git, newest: &Oid) -> Result<Vec<Entry>> {
         let (newest, tip) = (std::slice::from_ref(newest), std::slice::from_ref(&self.tip));
         let commits = git.reader().walk(newest, tip)?;
-        Ok(commits.iter().filter_map(|commit| Entry::of(commit, &self.file.id)).collect())
+        Ok(commits.iter().filter_map(|commit| Entry::from_commit(commit, &self.file.id)).collect())
     }
 
     /// The entry of a commit of this session: one in the session's history, or one that the tip
@@ -24,7 +24,7 @@ impl Session {
     pub(crate) fn entry_at(&self, git: &Git, commit: &Oid) -> Result<Option<Entry>> {
         match self.history.iter().find(|entry| entry.commit == *commit) {
             Some(entry) => Ok(Some(entry.clone())),
-            None => Ok(Entry::of(&git.reader().commit(commit)?, &self.file.id)),
+            None => Ok(Entry::from_commit(&git.reader().commit(commit)?, &self.file.id)),
         }
     }
 }

@@ -30,7 +30,7 @@ pub fn heads(git: &Git, refs: &RefNames) -> anyhow::Result<(Vec<Head>, Unreadabl
     let mut heads: Vec<Head> = Vec::new();
     let mut unreadable = Unreadable::default();
     let mut names = HashSet::new();
-    let known = KnownHeads::of(git);
+    let known = KnownHeads::read(git);
     let mut keep = Vec::new();
     // A local branch takes precedence over branches of the same session on remotes.
     for pattern in [refs.branch_root(), refs.remote_pattern()] {
@@ -67,7 +67,7 @@ fn newest_first(
 ) -> Vec<(SessionName, anyhow::Result<Head>, Option<String>)> {
     let mut heads = git::many::ask_each(git, tips, |git, (name, tip)| {
         if let Some(mut text) = known.get(name, tip)
-            && let Ok(head) = Head::of(git, name, &mut text)
+            && let Ok(head) = Head::from_text(git, name, &mut text)
         {
             return (head.time(), name.clone(), Ok(head), None);
         }
@@ -139,7 +139,7 @@ fn completes(commit: &Commit, name: &SessionName) -> bool {
     let trailers = Trailers::parse(&commit.message);
     let id = trailers.get(key::SESSION_ID).unwrap_or_default();
     let delivers = |entry: &Entry| entry.kind == Kind::Stage(stages::last());
-    Entry::of(commit, id).as_ref().is_some_and(delivers)
+    Entry::from_commit(commit, id).as_ref().is_some_and(delivers)
         && trailers.get(key::SESSION) == Some(name.as_str())
 }
 

@@ -45,7 +45,7 @@ impl Head {
     /// Like [`Head::load`], with the data from which the head was built.
     pub(super) fn read(git: &Git, name: &SessionName, tip: &Oid) -> Result<(Self, HeadText)> {
         let mut text = HeadText::read(git.reader().as_ref(), name, tip)?;
-        let mut head = Self::of(git, name, &mut text)?;
+        let mut head = Self::from_text(git, name, &mut text)?;
         if head.is_completed && git::fallback::is_history_as_written(git) {
             head.line = own_line(git.reader().as_ref(), &head.session.file, &text.tip);
             text.line = Some(head.line.clone());
@@ -54,7 +54,7 @@ impl Head {
     }
 
     /// Builds the head from known data, and adds to `text` the commits that had to be read.
-    pub(super) fn of(git: &Git, name: &SessionName, text: &mut HeadText) -> Result<Self> {
+    pub(super) fn from_text(git: &Git, name: &SessionName, text: &mut HeadText) -> Result<Self> {
         let tip = text.tip.id.clone();
         let (file, older) = parsed(name, &text.session)?;
         let (name, reader) = (name.clone(), git.reader());
@@ -212,7 +212,7 @@ fn recent(reader: &dyn Reader, file: &SessionFile, text: &mut HeadText) -> Optio
         if commit.id.as_str() == file.base.commit {
             break;
         }
-        if let Some(entry) = Entry::of(commit, &file.id) {
+        if let Some(entry) = Entry::from_commit(commit, &file.id) {
             let is_last = entry.is_start() || matches!(entry.kind, Kind::Stage(_));
             found.push(entry);
             if is_last {

@@ -106,8 +106,8 @@ impl Entry {
     }
 
     /// The entry of a commit, if the commit belongs to the session with this id.
-    pub fn of(commit: &Commit, id: &str) -> Option<Self> {
-        let message = SplitMessage::of(&commit.message);
+    pub fn from_commit(commit: &Commit, id: &str) -> Option<Self> {
+        let message = SplitMessage::parse(&commit.message);
         if message.trailers.get(key::SESSION_ID) != Some(id) {
             return None;
         }
@@ -289,7 +289,7 @@ mod tests {
             committer_time: 0,
             message: message.into(),
         };
-        let entry = Entry::of(&commit, "x").unwrap();
+        let entry = Entry::from_commit(&commit, "x").unwrap();
         assert_eq!([entry.iterations(); 3].iter().sum::<u32>(), 3 * MAX_ITERATIONS);
         let mut spent = entry.spent();
         spent += entry.spent();

@@ -67,7 +67,7 @@ impl Inheritance {
     /// # Errors
     /// Exit 5: there is no such session, it is a change request, it has no commit of the stage, or
     /// the stage does not come before coding; the message lists the stages the session has.
-    pub fn of(git: &Git, refs: &RefNames, from: &StageOf) -> anyhow::Result<Self> {
+    pub fn read(git: &Git, refs: &RefNames, from: &StageOf) -> anyhow::Result<Self> {
         let StageOf { session: name, stage } = from;
         if let Some((parent, _)) = name.patch_parts() {
             return Err(Error::repository(format!("'{name}' is a change request"))
@@ -130,7 +130,7 @@ fn trailers(
     }
     // Ids of records deleted before the stage was completed remain used.
     let then = as_of(session, entry);
-    trailers.push((key::IDS.to_owned(), KnownRecords::of(git, &then)?.floors.ids().join(" ")));
+    trailers.push((key::IDS.to_owned(), KnownRecords::read(git, &then)?.floors.ids().join(" ")));
     Ok(trailers)
 }
 

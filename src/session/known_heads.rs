@@ -84,7 +84,7 @@ impl HeadText {
     }
 
     /// Parses the fields of a line.
-    fn of(fields: &str) -> Option<Self> {
+    fn parse(fields: &str) -> Option<Self> {
         let mut fields = Fields(fields);
         let session = fields.text()?;
         let line = match fields.next()? {
@@ -149,7 +149,7 @@ pub(super) struct KnownHeads {
 
 impl KnownHeads {
     /// Reads the cache of this repository; empty if the cache cannot be relied on.
-    pub(super) fn of(git: &Git) -> Self {
+    pub(super) fn read(git: &Git) -> Self {
         if !git::fallback::is_history_as_written(git) {
             return Self::default();
         }
@@ -176,7 +176,7 @@ impl KnownHeads {
     /// Returns the data of this session's head at this tip, if cached.
     pub(super) fn get(&self, name: &SessionName, tip: &Oid) -> Option<HeadText> {
         let line = self.line(name, tip)?;
-        let kept = HeadText::of(line.splitn(3, ' ').nth(2)?.strip_suffix('\n')?)?;
+        let kept = HeadText::parse(line.splitn(3, ' ').nth(2)?.strip_suffix('\n')?)?;
         (kept.tip.id == *tip).then_some(kept)
     }
 
@@ -212,7 +212,7 @@ impl KnownHeads {
 /// The head cannot be read.
 pub fn wrong_head(git: &Git, session: &Session) -> anyhow::Result<Option<PathBuf>> {
     let (name, tip) = (&session.name, &session.tip);
-    let Some(kept) = KnownHeads::of(git).get(name, tip) else { return Ok(None) };
+    let Some(kept) = KnownHeads::read(git).get(name, tip) else { return Ok(None) };
     let differs = Head::read(git, name, tip)?.1 != kept;
     Ok(differs.then(|| path(git)))
 }
@@ -251,10 +251,10 @@ mod tests {
             let line = head.line(&name).unwrap();
             assert_eq!(line.matches('\n').count(), 1, "{line:?}");
             let fields = line.strip_prefix(&format!("{} todo ", head.tip.id)).unwrap();
-            assert_eq!(HeadText::of(fields.strip_suffix('\n').unwrap()), Some(head));
+            assert_eq!(HeadText::parse(fields.strip_suffix('\n').unwrap()), Some(head));
             for end in (0..fields.len()).filter(|end| fields.is_char_boundary(*end)) {
                 // A cut line can be parsed only if it ends after a whole commit.
-                let cut = HeadText::of(&fields[..end]);
+                let cut = HeadText::parse(&fields[..end]);
                 assert!(cut.is_none() || fields[..end].ends_with(FIELD), "{end}: {fields:?}");
             }
         }

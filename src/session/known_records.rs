@@ -31,7 +31,7 @@ impl KnownRecords {
     ///
     /// # Errors
     /// Git fails. A broken version is skipped: the commits around it have its ids.
-    pub fn of(git: &Git, session: &Session) -> anyhow::Result<Self> {
+    pub fn read(git: &Git, session: &Session) -> anyhow::Result<Self> {
         let mut known = Self {
             floors: IdFloors::default(),
             titles: BTreeMap::new(),

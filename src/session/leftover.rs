@@ -145,7 +145,7 @@ fn drafts(git: &Git, refs: &RefNames, only: Option<&SessionName>) -> Result<Vec<
             continue;
         };
         if !guards.contains_key(&session) {
-            guards.insert(session.clone(), Guards::of(git, refs, &session)?);
+            guards.insert(session.clone(), Guards::read(git, refs, &session)?);
         }
         let guard = guards.get(&session).and_then(|guards| guards.about(stage, &info.oid));
         found.push(Leftover {
@@ -172,7 +172,7 @@ enum Guards {
 }
 
 impl Guards {
-    fn of(git: &Git, refs: &RefNames, name: &SessionName) -> Result<Self> {
+    fn read(git: &Git, refs: &RefNames, name: &SessionName) -> Result<Self> {
         let Ok(Some((session, _))) = known(git, refs, name) else { return Ok(Self::All) };
         let edited = drafts_of_a_person(git, &session)?;
         let in_progress = in_progress(git, &session)?;

@@ -41,7 +41,7 @@ pub fn log(git: &Git, session: &Session, lines: LineCounts) -> Result<Vec<Step>>
         git,
         session,
         lines,
-        kept: KeptChanges::of(git, &session.name),
+        kept: KeptChanges::read(git, &session.name),
         transcripts: transcripts::transcripts(git, session),
         told: HashSet::new(),
         on_branch: HashSet::new(),
@@ -257,7 +257,7 @@ impl Teller<'_> {
         if matches!(entry.kind, Kind::Draft(_)) {
             step.spent = Spent::default();
         }
-        step.cost = (step.spent.requests > 0).then(|| Cost::of(&step.spent));
+        step.cost = (step.spent.requests > 0).then(|| Cost::from_spent(&step.spent));
         let name = |stage: Stage| Some(stage.to_string());
         let waiting = || Some("waiting".to_owned());
         let iteration = entry.iterations();

@@ -39,7 +39,7 @@ pub fn merged_changes(git: &Git, refs: &RefNames, session: &Session) -> Result<V
         if trailers.get(key::EVENT) == Some("merge") {
             continue;
         }
-        let entry = trailers.get(key::SESSION_ID).and_then(|id| Entry::of(&commit, id));
+        let entry = trailers.get(key::SESSION_ID).and_then(|id| Entry::from_commit(&commit, id));
         let Some(entry) = entry.filter(|_| name != session.name) else { continue };
         let start = entry.is_start().then(|| entry.commit.clone());
         match found.iter_mut().find(|change| change.name == name) {

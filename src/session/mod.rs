@@ -412,7 +412,7 @@ fn entries(
     let hide: Vec<Oid> = base.filter(|base| is_there(reader, base)).into_iter().collect();
     let commits = reader.walk(std::slice::from_ref(tip), &hide)?;
     let mut found: Vec<Entry> =
-        commits.iter().filter_map(|commit| Entry::of(commit, &file.id)).collect();
+        commits.iter().filter_map(|commit| Entry::from_commit(commit, &file.id)).collect();
     found.reverse();
     let start = found.iter().rposition(Entry::is_start);
     let mut found = found.split_off(start.unwrap_or(0));

@@ -173,12 +173,12 @@ struct Tokens {
 
 impl Status {
     /// Reads the status of a session.
-    pub fn of(git: &Git, refs: &RefNames, session: Session) -> Result<Self> {
+    pub fn read(git: &Git, refs: &RefNames, session: Session) -> Result<Self> {
         let state = session_state(git, refs, &session)?;
         Self::with(git, refs, session, state)
     }
 
-    /// Like [`Self::of`], with a state that was already computed from history.
+    /// Like [`Self::read`], with a state that was already computed from history.
     pub fn with(git: &Git, refs: &RefNames, session: Session, state: State) -> Result<Self> {
         let stage = if session.is_completed() { None } else { session.next_stage() };
         let draft = present_draft(git, &session)?;

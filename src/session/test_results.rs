@@ -25,7 +25,7 @@ impl TestResults {
     ///
     /// # Errors
     /// Git fails.
-    pub fn of(git: &Git, trailers: &Trailers) -> anyhow::Result<Self> {
+    pub fn read(git: &Git, trailers: &Trailers) -> anyhow::Result<Self> {
         let mut results = Self::default();
         for value in trailers.all(key::TESTS) {
             let Some((counted, log)) = counted(value) else {

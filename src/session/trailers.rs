@@ -185,7 +185,7 @@ pub(super) struct SplitMessage<'m> {
 }
 
 impl<'m> SplitMessage<'m> {
-    pub(super) fn of(message: &'m str) -> Self {
+    pub(super) fn parse(message: &'m str) -> Self {
         let (trailers, end) = Trailers::located(message);
         let lines = message[..end].split_once('\n').map_or("", |(_, lines)| lines);
         Self { trailers, lines }

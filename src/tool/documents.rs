@@ -114,7 +114,7 @@ pub(super) fn edit(
     context.workspace.read(path, None, None)?;
     let text = context.store.text(artifact)?.unwrap_or_default();
     let edited = clean_whole(&apply_edits(path, &text, edits)?.text)?;
-    match Document::of(artifact) {
+    match Document::of_artifact(artifact) {
         Some(document) => save_document(context, document, &edited, Extent::WholeDeleting(&[])),
         None => save(context, &Content { content: edited }, artifact),
     }
@@ -164,7 +164,7 @@ pub fn saving_call(tool: &str, text: &str, words: &str) -> Value {
         .lines()
         .filter_map(|line| line.trim_start_matches(['*', '`', '-', ' ']).strip_prefix("DELETED:"))
         .flat_map(|ids| ids.split(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '.'))
-        .filter(|id| IdKind::of(id).is_some())
+        .filter(|id| IdKind::of_id(id).is_some())
         .collect();
     match keeps_records {
         true => json!({"content": text, "whole": true, "deleted": deleted}),

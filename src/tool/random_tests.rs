@@ -119,7 +119,7 @@ impl Case<'_, '_> {
     /// An id of a record of this kind.
     fn some_id(&mut self, kind: IdKind) -> Option<String> {
         let ids: Vec<&String> =
-            self.model.records.keys().filter(|id| IdKind::of(id) == Some(kind)).collect();
+            self.model.records.keys().filter(|id| IdKind::of_id(id) == Some(kind)).collect();
         self.random.choice(ids).cloned()
     }
 

@@ -1,11 +1,10 @@
-//! How each gated stage was approved, and whether its commit contains the approved content. `merge`
-//! and `pr` check this before anything leaves the session.
+//! The approvals of a session: who approved which bytes of a stage, whether the stage's commit has
+//! them, and what has changed since. `merge` and `pr` ask before anything leaves the session.
 
 use std::cell::LazyCell;
 
 use anyhow::Result;
 
-use super::approved::is_held;
 use super::problem::{Problem, short};
 use crate::config::Config;
 use crate::git::{self, Git};
@@ -16,6 +15,17 @@ use crate::session::{
 };
 use crate::stage::Stage;
 use crate::stages::{self, Approves};
+
+/// The approvals of one session.
+#[derive(Clone, Copy)]
+pub struct Approvals<'a> {
+    /// The repository.
+    pub git: &'a Git,
+    /// Ref names.
+    pub refs: &'a RefNames,
+    /// The session.
+    pub session: &'a Session,
+}
 
 /// The approval of a gated stage.
 #[derive(Clone, Debug)]
@@ -28,95 +38,189 @@ pub struct StageApproval {
     pub missing: Option<String>,
 }
 
-/// The approvals of a session's completed stages, for those that were approved or have a gate.
-/// Gates are as set in this user's configuration, or else by default at the session's depth.
-///
-/// # Errors
-/// Git cannot be read.
-pub fn approvals(git: &Git, config: &Config, session: &Session) -> Result<Vec<StageApproval>> {
-    let order = session.order();
-    let of = session.depth();
-    let inherited = session.inherited().map(|(stage, _)| stage);
-    let mut found = Vec::new();
-    for stage in session.done() {
-        // Earlier stages are in the history of the session they were inherited from.
-        if inherited.is_some_and(|last| stage < last) {
-            continue;
-        }
-        let entry = approval_of(session, stage).or_else(|| from_files(session, stage));
-        let usual = stages::depth(of).gate(stage, &order);
-        let gated = config.gate_named(of, stage).unwrap_or(usual);
-        let said = entry.is_some_and(|entry| {
-            let passed = matches!(entry.verdict(), Some(Verdict::Passed | Verdict::Edited));
-            passed || entry.trailers.get(key::APPROVED).is_some()
-        });
-        if !gated && !said {
-            continue;
-        }
-        let (how, missing) = match entry {
-            Some(entry) => {
-                let reviewer = reviewer(git, config, session, entry)?;
-                let how = words(entry, reviewer.as_ref());
-                (how, why_missing(git, config, session, stage, entry, reviewer.as_ref())?)
+impl Approvals<'_> {
+    /// The approvals of a session's completed stages, for those that were approved or have a gate.
+    /// Gates are as set in this user's configuration, or else by default at the session's depth.
+    ///
+    /// # Errors
+    /// Git cannot be read.
+    pub fn of_stages(&self, config: &Config) -> Result<Vec<StageApproval>> {
+        let Self { session, .. } = *self;
+        let order = session.order();
+        let of = session.depth();
+        let inherited = session.inherited().map(|(stage, _)| stage);
+        let mut found = Vec::new();
+        for stage in session.done() {
+            // Earlier stages are in the history of the session they were inherited from.
+            if inherited.is_some_and(|last| stage < last) {
+                continue;
             }
-            None => {
-                ("not approved".to_owned(), Some(format!("no commit says who approved {stage}")))
+            let entry = approval_of(session, stage).or_else(|| from_files(session, stage));
+            let usual = stages::depth(of).gate(stage, &order);
+            let gated = config.gate_named(of, stage).unwrap_or(usual);
+            let said = entry.is_some_and(|entry| {
+                let passed = matches!(entry.verdict(), Some(Verdict::Passed | Verdict::Edited));
+                passed || entry.trailers.get(key::APPROVED).is_some()
+            });
+            if !gated && !said {
+                continue;
             }
+            let (how, missing) = match entry {
+                Some(entry) => {
+                    let reviewer = self.reviewer(config, entry)?;
+                    let how = words(entry, reviewer.as_ref());
+                    (how, self.why_missing(config, stage, entry, reviewer.as_ref())?)
+                }
+                None => (
+                    "not approved".to_owned(),
+                    Some(format!("no commit says who approved {stage}")),
+                ),
+            };
+            found.push(StageApproval { stage, how, missing });
+        }
+        Ok(found)
+    }
+
+    /// Reports stages whose commit contains other bytes than the approved ones, unless `said` already
+    /// reports the stage.
+    pub(super) fn missing(&self, config: &Config, said: &[Problem]) -> Result<Vec<Problem>> {
+        let Self { session, .. } = *self;
+        let mut problems = Vec::new();
+        for one in self.of_stages(config)? {
+            let Some(entry) = approval_of(session, one.stage) else { continue };
+            let changed = format!(" approved with {} ", one.stage);
+            let is_said = said.iter().any(|problem| problem.details.contains(&changed));
+            let claims = entry.trailers.get(key::APPROVED).is_some();
+            if let Some(details) = one.missing.filter(|_| claims && !is_said) {
+                let fix = format!(
+                    "approve it as it is now: git cowork review {} --stage {} --pass",
+                    session.name, one.stage
+                );
+                let about = short(&entry.commit);
+                problems.push(Problem::new(session, "not-approved", about, details).fix(fix));
+            }
+        }
+        Ok(problems)
+    }
+
+    /// The person who gave an approval. If signatures are required, [`Reviewer::commit`] is `None`
+    /// unless that person signed the commit.
+    ///
+    /// # Errors
+    /// Git cannot be run.
+    pub fn reviewer(&self, config: &Config, entry: &Entry) -> Result<Option<Reviewer>> {
+        let Self { git, session, .. } = *self;
+        let Some(mut reviewer) = reviewer_of(session, entry) else { return Ok(None) };
+        if config.review.signed
+            && let Some(commit) = &reviewer.commit
+        {
+            // A rebase keeps the author, but the signature is the committer's: it counts only if the
+            // committer is the reviewer.
+            let theirs = git.reader().commit(commit)?.committer == reviewer.name;
+            if !theirs || !git::state::is_signed(git, commit)? {
+                reviewer.commit = None;
+            }
+        }
+        Ok(Some(reviewer))
+    }
+
+    /// Returns why the bytes in the commit that approved a stage do not count as approved.
+    fn why_missing(
+        &self,
+        config: &Config,
+        stage: Stage,
+        entry: &Entry,
+        reviewer: Option<&Reviewer>,
+    ) -> Result<Option<String>> {
+        let Self { git, .. } = *self;
+        let commit = short(&entry.commit);
+        if config.review.signed {
+            let signed = match reviewer {
+                Some(reviewer) => reviewer.commit.is_some(),
+                None => git::state::is_signed(git, &entry.commit)?,
+            };
+            if !signed {
+                return Ok(Some(format!(
+                    "{stage} is not approved by a signature that git accepts ({commit})"
+                )));
+            }
+        }
+        if entry.from() == Some(FROM_FILES) {
+            return Ok(None);
+        }
+        let passes = [Verdict::Passed, Verdict::Edited, Verdict::Auto];
+        if !entry.verdict().is_some_and(|verdict| passes.contains(&verdict)) {
+            return Ok(Some(format!("{commit} does not say how {stage} was approved")));
+        }
+        if entry.trailers.get(key::APPROVED).is_none() {
+            return Ok(Some(format!("{commit} does not say which bytes of {stage} were approved")));
+        }
+        let holds = match stages::row(stage).approves {
+            Approves::Tree => self.code_holds(entry)?.then_some(()).ok_or("code"),
+            Approves::Artifacts => self.documents_hold(stage, entry)?,
         };
-        found.push(StageApproval { stage, how, missing });
+        Ok(holds
+            .err()
+            .map(|what| format!("{commit} does not have the {what} approved with {stage}")))
     }
-    Ok(found)
-}
 
-/// Reports stages whose commit contains other bytes than the approved ones, unless `said` already
-/// reports the stage.
-pub(super) fn problems(
-    git: &Git,
-    config: &Config,
-    session: &Session,
-    said: &[Problem],
-) -> Result<Vec<Problem>> {
-    let mut problems = Vec::new();
-    for one in approvals(git, config, session)? {
-        let Some(entry) = approval_of(session, one.stage) else { continue };
-        let changed = format!(" approved with {} ", one.stage);
-        let is_said = said.iter().any(|problem| problem.details.contains(&changed));
-        let claims = entry.trailers.get(key::APPROVED).is_some();
-        if let Some(details) = one.missing.filter(|_| claims && !is_said) {
-            let fix = format!(
-                "approve it as it is now: git cowork review {} --stage {} --pass",
-                session.name, one.stage
-            );
-            let about = short(&entry.commit);
-            problems.push(Problem::new(session, "not-approved", about, details).fix(fix));
+    /// True if a commit's code is as approved: the whole tree, or the files changed by the session.
+    fn code_holds(&self, entry: &Entry) -> Result<bool> {
+        let Self { git, session, .. } = *self;
+        let Some(tree) = git::snapshot::tree_of(git, entry.commit.as_str())? else {
+            return Ok(false);
+        };
+        let now = ApprovedContent::of_tree(tree.clone());
+        if now.is_approved_in(&entry.trailers) {
+            return Ok(true);
+        }
+        if let Some(code) = entry.trailers.get(key::CODE)
+            && code == code_digest(git, &as_of(session, entry), &tree)?
+        {
+            return Ok(true);
+        }
+        match ApprovedContent::approved_in(git, &entry.trailers)? {
+            Some(before) => before.same_words(git, session, &now),
+            None => Ok(false),
         }
     }
-    Ok(problems)
-}
 
-/// The person who gave an approval. If signatures are required, [`Reviewer::commit`] is `None`
-/// unless that person signed the commit.
-///
-/// # Errors
-/// Git cannot be run.
-pub fn reviewer(
-    git: &Git,
-    config: &Config,
-    session: &Session,
-    entry: &Entry,
-) -> Result<Option<Reviewer>> {
-    let Some(mut reviewer) = reviewer_of(session, entry) else { return Ok(None) };
-    if config.review.signed
-        && let Some(commit) = &reviewer.commit
-    {
-        // A rebase keeps the author, but the signature is the committer's: it counts only if the
-        // committer is the reviewer.
-        let theirs = git.reader().commit(commit)?.committer == reviewer.name;
-        if !theirs || !git::state::is_signed(git, commit)? {
-            reviewer.commit = None;
+    /// Compares a stage's documents at a commit with the approved ones; the error is the first that
+    /// differs.
+    fn documents_hold(&self, stage: Stage, entry: &Entry) -> Result<Result<(), &'static str>> {
+        let Self { git, refs, session } = *self;
+        let until = session.history.iter().position(|other| other.commit == entry.commit);
+        let history = until.map_or(&[][..], |until| &session.history[..=until]);
+        // Computed only if needed: history may be long, and most documents are as approved.
+        let then = LazyCell::new(|| as_of(session, entry));
+        for artifact in session.row(stage).artifacts {
+            let name = artifact.file_name();
+            let path = artifact_path(&session.name, *artifact);
+            let Some(now) = git::snapshot::blob_id(git, &entry.commit, &path)? else { continue };
+            let Some(id) =
+                approved_blob(history, name).map(|(id, _)| id).filter(|id| id.len() >= 7)
+            else {
+                return Ok(Err(name));
+            };
+            if now.as_str().starts_with(id) {
+                continue;
+            }
+            let same = match git::refs::object_id(git, id)? {
+                Some(before) => {
+                    let of = |id| ApprovedContent(vec![(name.to_owned(), id)]);
+                    of(before).same_words(git, session, &of(now))?
+                }
+                None => false,
+            };
+            if !same
+                && !(Approvals { git, refs, session: &then })
+                    .is_held((stage, *artifact), (entry, id))?
+            {
+                return Ok(Err(name));
+            }
         }
+        Ok(Ok(()))
     }
-    Ok(Some(reviewer))
 }
 
 /// Describes the approval in a commit.
@@ -136,104 +240,11 @@ fn from_files(session: &Session, stage: Stage) -> Option<&Entry> {
     })
 }
 
-fn why_missing(
-    git: &Git,
-    config: &Config,
-    session: &Session,
-    stage: Stage,
-    entry: &Entry,
-    reviewer: Option<&Reviewer>,
-) -> Result<Option<String>> {
-    let commit = short(&entry.commit);
-    if config.review.signed {
-        let signed = match reviewer {
-            Some(reviewer) => reviewer.commit.is_some(),
-            None => git::state::is_signed(git, &entry.commit)?,
-        };
-        if !signed {
-            return Ok(Some(format!(
-                "{stage} is not approved by a signature that git accepts ({commit})"
-            )));
-        }
-    }
-    if entry.from() == Some(FROM_FILES) {
-        return Ok(None);
-    }
-    let passes = [Verdict::Passed, Verdict::Edited, Verdict::Auto];
-    if !entry.verdict().is_some_and(|verdict| passes.contains(&verdict)) {
-        return Ok(Some(format!("{commit} does not say how {stage} was approved")));
-    }
-    if entry.trailers.get(key::APPROVED).is_none() {
-        return Ok(Some(format!("{commit} does not say which bytes of {stage} were approved")));
-    }
-    let holds = match stages::row(stage).approves {
-        Approves::Tree => code_holds(git, session, entry)?.then_some(()).ok_or("code"),
-        Approves::Artifacts => {
-            let refs = RefNames::new(&config.project.branch_prefix);
-            documents_hold(git, &refs, session, stage, entry)?
-        }
-    };
-    Ok(holds.err().map(|what| format!("{commit} does not have the {what} approved with {stage}")))
-}
-
-/// True if a commit's code is as approved: the whole tree, or the files changed by the session.
-fn code_holds(git: &Git, session: &Session, entry: &Entry) -> Result<bool> {
-    let Some(tree) = git::snapshot::tree_of(git, entry.commit.as_str())? else { return Ok(false) };
-    let now = ApprovedContent::of_tree(tree.clone());
-    if now.is_approved_in(&entry.trailers) {
-        return Ok(true);
-    }
-    if let Some(code) = entry.trailers.get(key::CODE)
-        && code == code_digest(git, &as_of(session, entry), &tree)?
-    {
-        return Ok(true);
-    }
-    match ApprovedContent::approved_in(git, &entry.trailers)? {
-        Some(before) => before.same_words(git, session, &now),
-        None => Ok(false),
-    }
-}
-
-/// Compares a stage's documents at a commit with the approved ones; the error is the first that
-/// differs.
-fn documents_hold(
-    git: &Git,
-    refs: &RefNames,
-    session: &Session,
-    stage: Stage,
-    entry: &Entry,
-) -> Result<Result<(), &'static str>> {
-    // Computed only if needed: history may be long, and most documents are as approved.
-    let then = LazyCell::new(|| as_of(session, entry));
-    for artifact in session.row(stage).artifacts {
-        let name = artifact.file_name();
-        let path = artifact_path(&session.name, *artifact);
-        let Some(now) = git::snapshot::blob_id(git, &entry.commit, &path)? else { continue };
-        let Some(id) = approved_id(session, entry, name) else { return Ok(Err(name)) };
-        if now.as_str().starts_with(id) {
-            continue;
-        }
-        let same = match git::refs::object_id(git, id)? {
-            Some(before) => {
-                let of = |id| ApprovedContent(vec![(name.to_owned(), id)]);
-                of(before).same_words(git, session, &of(now))?
-            }
-            None => false,
-        };
-        if !same && !is_held(git, refs, &then, (stage, *artifact), (entry, id))? {
-            return Ok(Err(name));
-        }
-    }
-    Ok(Ok(()))
-}
-
-/// The approved blob of a file, according to a commit or the nearest earlier commit that names the
-/// file: a stage may leave a file unchanged.
-fn approved_id<'s>(session: &'s Session, entry: &Entry, file: &str) -> Option<&'s str> {
-    let until = session.history.iter().position(|other| other.commit == entry.commit)?;
-    session.history[..=until].iter().rev().find_map(|entry| {
-        let items = entry.trailers.words(key::APPROVED);
-        let mut items = items.filter_map(|item| item.split_once('@'));
-        items.find(|(name, _)| *name == file).map(|(_, id)| id).filter(|id| id.len() >= 7)
+/// The blob of a file as last approved in these commits, and the approving commit: a stage may leave
+/// a file unchanged.
+pub(super) fn approved_blob<'s>(history: &'s [Entry], file: &str) -> Option<(&'s str, &'s Entry)> {
+    history.iter().rev().find_map(|entry| {
+        let mut items = ApprovedContent::items_in(&entry.trailers);
+        items.find(|(name, _)| *name == file).map(|(_, id)| (id, entry))
     })
 }

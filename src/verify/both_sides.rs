@@ -41,13 +41,13 @@ pub(super) fn compared(git: &Git, session: &Session) -> anyhow::Result<Compared>
         .hint("use the git-cowork that wrote it")
         .into());
     }
-    let (recorded, history) = (recorded_files(git, session)?, KnownRecords::of(git, session)?);
+    let (recorded, history) = (recorded_files(git, session)?, KnownRecords::read(git, session)?);
     let ledger = Ledger { files: &files, recorded: &recorded, history: &history };
     ledger.compare(&looked_at(git, session)?)
 }
 
 fn looked_at(git: &Git, session: &Session) -> anyhow::Result<Vec<Document>> {
-    let finished = Finished::of(git, session, git.reader().as_ref())?;
+    let finished = Finished::find(git, session, git.reader().as_ref())?;
     let counts = |document: &Document| finished.has_left(document.artifact());
     Ok(Document::ALL.into_iter().filter(counts).collect())
 }
@@ -154,7 +154,7 @@ pub fn follow_documents(
     let committed = CommittedFiles::new(git, &session.name, &session.tip);
     let tip = Tip { committed, there: &there };
     let files: &dyn Files = if dirty.is_empty() { &there } else { &tip };
-    let (recorded, history) = (recorded_files(git, session)?, KnownRecords::of(git, session)?);
+    let (recorded, history) = (recorded_files(git, session)?, KnownRecords::read(git, session)?);
     let (mut lines, mut changed) = (Vec::new(), Vec::new());
     if merged.is_empty() && compared.broken.is_empty() {
         // New records in a document get their numbers.
@@ -291,7 +291,7 @@ pub(super) struct Finished {
 }
 
 impl Finished {
-    pub(super) fn of(git: &Git, session: &Session, reader: &dyn Reader) -> anyhow::Result<Self> {
+    pub(super) fn find(git: &Git, session: &Session, reader: &dyn Reader) -> anyhow::Result<Self> {
         let done = session.done();
         let mut artifacts = vec![Artifact::Session];
         artifacts.extend(done.iter().flat_map(|stage| session.row(*stage).own_artifacts()));

@@ -40,13 +40,13 @@ pub fn renumber_collisions(
             .into());
     }
     let changes = merged_changes(git, recorder.refs, session)?;
-    let found = Sides::of(git, session, &changes)?;
+    let found = Sides::find(git, session, &changes)?;
     let Some(found) = found.filter(|found| !found.tellable.is_empty()) else {
         return Ok(Vec::new());
     };
     let files = |record_dir| recorder.workspace.session_files(folder.clone(), record_dir);
     let merged = files(folder.clone());
-    let mut floors = KnownRecords::of(git, session)?.floors;
+    let mut floors = KnownRecords::read(git, session)?.floors;
     for side in found.files.iter().map(|side| side as &dyn Files).chain([&merged as &dyn Files]) {
         Store::new(side).see_ids(&mut floors)?;
     }
@@ -86,7 +86,7 @@ pub(super) fn tellable(
     session: &Session,
     changes: &[MergedChange],
 ) -> anyhow::Result<BTreeSet<String>> {
-    Ok(Sides::of(git, session, changes)?.map(|found| found.tellable).unwrap_or_default())
+    Ok(Sides::find(git, session, changes)?.map(|found| found.tellable).unwrap_or_default())
 }
 
 /// The origins of colliding ids.
@@ -105,7 +105,11 @@ struct Sides {
 
 impl Sides {
     /// Finds the sides; `None` if there are no duplicate ids.
-    fn of(git: &Git, session: &Session, changes: &[MergedChange]) -> anyhow::Result<Option<Self>> {
+    fn find(
+        git: &Git,
+        session: &Session,
+        changes: &[MergedChange],
+    ) -> anyhow::Result<Option<Self>> {
         let tip = CommittedFiles::new(git, &session.name, &session.tip);
         if !repeats_ids(&tip)? {
             return Ok(None);

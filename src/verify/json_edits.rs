@@ -16,7 +16,7 @@ use crate::session::{KnownRecords, Session, Verdict, artifact_path, recorded_fil
 /// # Errors
 /// Git fails, or a file cannot be read or written.
 pub fn put_back_json(git: &Git, session: &Session, recorder: &Recorder<'_>) -> Result<Vec<String>> {
-    let Some(edits) = Edits::of(git, session, recorder)? else { return Ok(Vec::new()) };
+    let Some(edits) = Edits::find(git, session, recorder)? else { return Ok(Vec::new()) };
     let reason = format!("your edit of {}, put back", edits.names());
     let tip = &session.tip;
     let number = record::attempt::keep(recorder, tip, &reason, Verdict::Edited)?;
@@ -50,7 +50,7 @@ pub fn put_back_committed_json(
     if !git::status::of(git, &paths)?.is_empty() {
         return Ok(Vec::new());
     }
-    let Some(edits) = Edits::of(git, session, recorder)? else { return Ok(Vec::new()) };
+    let Some(edits) = Edits::find(git, session, recorder)? else { return Ok(Vec::new()) };
     let mut lines = edits.undo(git, session, recorder)?;
     if let Some(first) = lines.first_mut() {
         *first += &format!("; your version is in {}", session.tip.short());
@@ -85,7 +85,7 @@ struct Edits(Vec<EditedJson>);
 
 impl Edits {
     /// Finds them; `None` if there are none.
-    fn of(git: &Git, session: &Session, recorder: &Recorder<'_>) -> Result<Option<Self>> {
+    fn find(git: &Git, session: &Session, recorder: &Recorder<'_>) -> Result<Option<Self>> {
         let paths = RECORDS.map(|artifact| artifact_path(&session.name, artifact));
         let now = git::blobs::hash_files(git, &paths, Store::No)?;
         let then = git::snapshot::blob_ids(git, &since(git, session)?, &paths)?;
@@ -138,6 +138,6 @@ fn with_ledger<T>(
 ) -> Result<T> {
     let folder = session.name.artifact_dir();
     let files = recorder.workspace.session_files(folder.clone(), folder);
-    let (recorded, history) = (recorded_files(git, session)?, KnownRecords::of(git, session)?);
+    let (recorded, history) = (recorded_files(git, session)?, KnownRecords::read(git, session)?);
     act(&Ledger { files: &files, recorded: &recorded, history: &history })
 }

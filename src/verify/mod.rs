@@ -17,8 +17,8 @@ mod restore;
 mod tags;
 mod working_tree;
 
-pub use approvals::{StageApproval, approvals, reviewer, words};
-pub use approved::{ChangedAfterApproval, changed_after_approval, changed_since_approval};
+pub use approvals::{Approvals, StageApproval, words};
+pub use approved::ChangedAfterApproval;
 pub use both_sides::{follow_documents, unreadable_records};
 pub use collisions::renumber_collisions;
 pub use drafts::stray_drafts;
@@ -73,8 +73,9 @@ impl Verify<'_> {
             problems.extend(tags::problems(self.git, self.refs, session, &root)?);
         }
         problems.extend(self.documents(session)?);
-        let changed = approved::problems(self.git, self.refs, session)?;
-        let missing = approvals::problems(self.git, self.config, session, &changed)?;
+        let approvals = Approvals { git: self.git, refs: self.refs, session };
+        let changed = approvals.problems()?;
+        let missing = approvals.missing(self.config, &changed)?;
         problems.extend(changed.into_iter().chain(missing));
         problems.extend(drafts::problems(self.git, session)?);
         problems.extend(drafts::with_secrets(self.git, session, self.secrets)?);
@@ -143,7 +144,7 @@ impl Verify<'_> {
         if baseline.is_none() && !git::paths::names_in(self.git, &session.tip, &folder)?.is_empty()
         {
             // Each change request was checked against the limits separately.
-            baseline = Baseline::of(&store).ok();
+            baseline = Baseline::in_store(&store).ok();
         }
         let changes = merged_changes(self.git, self.refs, session)?;
         let tellable = collisions::tellable(self.git, session, &changes)?;

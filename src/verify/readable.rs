@@ -112,7 +112,7 @@ pub fn unreadable_artifacts(
     top: Option<&Path>,
 ) -> anyhow::Result<Vec<Unreadable>> {
     let reader = git.reader();
-    let finished = Finished::of(git, session, reader.as_ref())?;
+    let finished = Finished::find(git, session, reader.as_ref())?;
     let mut found = Vec::new();
     for artifact in Artifact::ALL {
         let path = artifact_path(&session.name, artifact);

@@ -65,7 +65,7 @@ pub fn wrong_tags(git: &Git, session: &Session) -> anyhow::Result<Vec<RefInfo>> 
         let commits = git.reader().walk(std::slice::from_ref(&tag.oid), parent.as_slice());
         let entry = commits.ok().and_then(|commits| {
             let commit = commits.into_iter().find(|commit| commit.id == tag.oid)?;
-            Entry::of(&commit, &session.file.id)
+            Entry::from_commit(&commit, &session.file.id)
         });
         let right = entry.is_some_and(
             |entry| matches!(entry.kind, Kind::Stage(stage) if is_label(&tag, stage.name())),

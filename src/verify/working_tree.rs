@@ -67,7 +67,7 @@ impl Beside {
     ///
     /// # Errors
     /// Git or the state directory cannot be read.
-    pub fn of(git: &Git, refs: &RefNames, session: &Session) -> Result<Self> {
+    pub fn read(git: &Git, refs: &RefNames, session: &Session) -> Result<Self> {
         let there = working_tree(git, refs, session)?;
         let mut unreadable = unreadable_artifacts(git, session, there.as_ref().map(Git::top))?;
         unreadable.retain(|one| one.finished);

@@ -218,7 +218,7 @@ fn kept(source: &Source<'_>, stage: Stage) -> anyhow::Result<Vec<Entry>> {
         // An older draft may have been pruned in a shallow or partial clone.
         let Ok(commit) = reader.commit(&id) else { break };
         next = commit.parents.get(1).cloned();
-        let Some(entry) = Entry::of(&commit, &session.file.id) else { break };
+        let Some(entry) = Entry::from_commit(&commit, &session.file.id) else { break };
         // The commit that ends an aborted draft is not a draft.
         if matches!(entry.kind, Kind::Draft(_)) && entry.verdict() != Some(Verdict::Aborted) {
             drafts.push(entry);

@@ -32,7 +32,7 @@ pub(super) fn read(source: &Source<'_>, room: &mut Room) -> anyhow::Result<Value
             "subject": subject(Some(&entry.kind), &entry.subject),
             "commit": entry.commit.short(),
             "checks": checks,
-            "tests": TestResults::of(source.git, &entry.trailers)?.lines,
+            "tests": TestResults::read(source.git, &entry.trailers)?.lines,
             "runs": runs,
         }));
     }

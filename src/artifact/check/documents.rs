@@ -25,7 +25,7 @@ const LEAST_SECTIONS: usize = 3;
 pub fn idea(store: &Store<'_>, drafting: bool) -> Report {
     let mut report = Report::default();
     let Some(text) = report.document(store, Artifact::Idea) else { return report };
-    let shape = Shape::of(&text);
+    let shape = Shape::measure(&text);
     report.rule("idea.md has a title and its sections", |report| {
         if !shape.title {
             report.find(
@@ -77,7 +77,7 @@ pub fn check_report(store: &Store<'_>) -> Report {
     let mut report = Report::default();
     if let Some(text) = report.document(store, Artifact::CheckReport) {
         report.rule("check_report.md is there", |report| {
-            trivial(report, Artifact::CheckReport, Shape::of(&text).words);
+            trivial(report, Artifact::CheckReport, Shape::measure(&text).words);
         });
     }
     report
@@ -208,7 +208,7 @@ struct Section {
 }
 
 impl Shape {
-    fn of(text: &str) -> Self {
+    fn measure(text: &str) -> Self {
         /// The level of bold text like "**Problem**" that models use as a heading.
         const BOLD: usize = 7;
         let mut shape = Self { title: false, sections: Vec::new(), words: 0 };

@@ -296,7 +296,7 @@ pub struct CodeOf {
 
 impl Baseline {
     /// Collects the records in these files.
-    pub fn of(store: &Store<'_>) -> anyhow::Result<Self> {
+    pub fn in_store(store: &Store<'_>) -> anyhow::Result<Self> {
         let requirements = store.requirements()?.requirements.into_iter();
         let criteria: BTreeMap<String, Vec<Criterion>> =
             requirements.map(|one| (one.id, one.acceptance_criteria)).collect();

@@ -243,7 +243,7 @@ mod tests {
     fn a_patch_counts_only_what_it_adds() {
         let files = Memory::valid();
         let store = Store::new(&files);
-        let baseline = Baseline::of(&store).unwrap();
+        let baseline = Baseline::in_store(&store).unwrap();
         let mut text = store.text(Artifact::Prd).unwrap().unwrap();
         for n in 4..8 {
             let id = format!("REQ-00{n}");

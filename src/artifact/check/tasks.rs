@@ -407,7 +407,7 @@ mod tests {
         // Without any change, no feature is implemented.
         let report = coding(&store, &|_| true, &no_rules, &CodeChanges::default(), None);
         assert_eq!(codes(&report), ["nothing-changed", "feature-status"]);
-        let baseline = Baseline::of(&store).unwrap();
+        let baseline = Baseline::in_store(&store).unwrap();
         let report =
             coding(&store, &|_| false, &no_rules, &CodeChanges::default(), Some(&baseline));
         assert_eq!(codes(&report), ["nothing-changed"]);

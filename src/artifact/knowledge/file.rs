@@ -28,13 +28,13 @@ impl KnowledgeFile {
             return Err("is larger than 64 KiB");
         }
         match std::str::from_utf8(bytes) {
-            Ok(text) if !text.contains('\0') => Ok(Self::of(text)),
+            Ok(text) if !text.contains('\0') => Ok(Self::parse(text)),
             _ => Err("is not UTF-8 text"),
         }
     }
 
     /// Reads a text. Facts are the items of its lists; everything else is prose.
-    pub fn of(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         let mut file = Self { text: text.to_owned(), ..Self::default() };
         let mut fenced = false;
         let mut open = false;
@@ -141,13 +141,13 @@ impl KnowledgeFile {
             true => {
                 let begun = if self.text.trim().is_empty() { TITLE } else { self.text.trim_end() };
                 let headings = HEADINGS.map(|heading| format!("\n## {heading}\n")).concat();
-                Self::of(&format!("{begun}\n{headings}"))
+                Self::parse(&format!("{begun}\n{headings}"))
             }
             false => self.clone(),
         };
         let has = |name: &str| name.eq_ignore_ascii_case(&fact.heading);
         if !base.headings.iter().any(|(name, _)| has(name)) {
-            base = Self::of(&format!("{}\n\n## {}\n", base.text.trim_end(), fact.heading));
+            base = Self::parse(&format!("{}\n\n## {}\n", base.text.trim_end(), fact.heading));
         }
         let mut lines: Vec<String> = base.text.lines().map(str::to_owned).collect();
         let item = format!("- {}", fact.text);
@@ -171,7 +171,7 @@ impl KnowledgeFile {
 
     fn of_lines(lines: Vec<String>) -> Self {
         let text: String = lines.into_iter().map(|line| line + "\n").collect();
-        Self::of(&format!("{}\n", text.trim_end()))
+        Self::parse(&format!("{}\n", text.trim_end()))
     }
 }
 

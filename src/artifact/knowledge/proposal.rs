@@ -60,7 +60,7 @@ impl Proposal {
     pub fn parse(value: &str) -> Option<Self> {
         let (kind, words) = value.trim().split_once(' ')?;
         let kind = ProposalKind::ALL.into_iter().find(|known| known.name() == kind)?;
-        Self::of(kind, words)
+        Self::with_words(kind, words)
     }
 
     /// Returns the line with which an actor proposes the change.
@@ -69,7 +69,7 @@ impl Proposal {
     }
 
     /// Returns `None` unless the words are a heading and a fact of reasonable length.
-    fn of(kind: ProposalKind, words: &str) -> Option<Self> {
+    fn with_words(kind: ProposalKind, words: &str) -> Option<Self> {
         let (heading, text) = words.split_once(':')?;
         let (heading, text) = (one_line(heading), one_line(text));
         let known = HEADINGS.iter().find(|known| known.eq_ignore_ascii_case(&heading));
@@ -158,5 +158,7 @@ fn after_label(rest: &str) -> Option<&str> {
 fn proposal_in(piece: &str) -> Option<Proposal> {
     let piece = piece.trim_start_matches('*');
     let mut kinds = ProposalKind::ALL.into_iter();
-    kinds.find_map(|kind| Proposal::of(kind, after_label(piece.strip_prefix(kind.label())?)?))
+    kinds.find_map(|kind| {
+        Proposal::with_words(kind, after_label(piece.strip_prefix(kind.label())?)?)
+    })
 }

@@ -20,7 +20,7 @@ fn a_new_file_has_all_headings() {
     ]);
     let text = "# Project knowledge\n\n## Conventions\n\n- one\n- two\n\n## Commands\n\n## Decisions\n\n## Traps\n\n- `x` eats y\n";
     assert_eq!(file.text(), text);
-    assert_eq!(file, KnowledgeFile::of(text));
+    assert_eq!(file, KnowledgeFile::parse(text));
     assert_eq!(file.with(&[learned("Commands", "One.")]), file, "already known");
     let less = file.with(&[outdated("traps", "x eats y."), learned("Commands", "`make`")]);
     let text = "# Project knowledge\n\n## Conventions\n\n- one\n- two\n\n## Commands\n\n- `make`\n\n## Decisions\n\n## Traps\n";
@@ -30,7 +30,7 @@ fn a_new_file_has_all_headings() {
 #[test]
 fn lines_that_a_person_wrote_keep_their_bytes() {
     let text = "Ours.\n\n### Traps\n* long\n  fact\n\ntext\n```\n- code\n```\n- last\n## Own\n";
-    let file = KnowledgeFile::of(text);
+    let file = KnowledgeFile::parse(text);
     let facts: Vec<String> = file.facts().map(ToString::to_string).collect();
     assert_eq!(facts, ["Traps: long fact", "Traps: last"]);
     assert_eq!(file.find("Traps: long fact"), file.facts().next());
@@ -41,7 +41,7 @@ fn lines_that_a_person_wrote_keep_their_bytes() {
         more.text(),
         "Ours.\n\n### Traps\n\ntext\n```\n- code\n```\n- last\n## Own\n\n- new\n"
     );
-    let prose = KnowledgeFile::of("Ours.\n").with(&[learned("Traps", "new")]);
+    let prose = KnowledgeFile::parse("Ours.\n").with(&[learned("Traps", "new")]);
     assert!(prose.text().starts_with("Ours.\n\n## Conventions\n"), "{}", prose.text());
     assert!(prose.text().ends_with("## Traps\n\n- new\n"), "{}", prose.text());
 }
@@ -93,7 +93,7 @@ fn output_without_proposals_is_unchanged() {
 #[test]
 fn facts_are_compared() {
     let text = "## Conventions\n- Tests use pytest\n- tests use `unittest`.\n- tests use pytest.\n- The CLI is small\n- the CLI is written for people who live in terminals\n- Names must end in `_t`\n- names must not end in _t\n- names must begin with x\n";
-    let file = KnowledgeFile::of(text);
+    let file = KnowledgeFile::parse(text);
     let facts: Vec<&Fact> = file.facts().collect();
     let twice: Vec<&str> = duplicates(&facts).iter().map(|fact| fact.text.as_str()).collect();
     assert_eq!(twice, ["tests use pytest."]);

@@ -107,7 +107,7 @@ fn put(text: &str, record: &Record, context: &Context<'_>) -> Result<String, Vec
 
 /// Renders a section from scratch, but keeps its comments and the info strings of its code blocks.
 fn again(text: &str, section: &Section, record: &Record) -> String {
-    let mut parts = Parts::of(record, section.level);
+    let mut parts = Parts::of_record(record, section.level);
     for (new, entry) in parts.interfaces.iter_mut().zip(record.interfaces()) {
         let old = section.body.interfaces.iter().find(|old| old.text == *entry);
         if let Some(source) = old.and_then(|old| text.get(old.range.clone()))

@@ -52,12 +52,12 @@ impl Reader<'_> {
         let mut notes = Vec::new();
         let mut floors = self.context.floors;
         for id in self.context.present.ids() {
-            if let Some(kind) = IdKind::of(id) {
+            if let Some(kind) = IdKind::of_id(id) {
                 floors.see(kind, id);
             }
         }
         for (id, at) in added {
-            let Some(kind) = IdKind::of(&id) else { continue };
+            let Some(kind) = IdKind::of_id(&id) else { continue };
             let mut above = floors;
             let next = above.next(kind);
             if number_of(kind, &id) > number_of(kind, &next) {

@@ -40,7 +40,7 @@ pub(super) fn edits(text: &str, section: &Section, wanted: &Record) -> Option<Ve
         all.push((section.title.clone(), heading::escaped(wanted.title())));
     }
     value_edits(text, section, wanted, &mut all)?;
-    let parts = Parts::of(wanted, section.level);
+    let parts = Parts::of_record(wanted, section.level);
     description_edits(text, section, &parts.description, &mut all)?;
     item_edits(text, section, &parts.items, &mut all)?;
     interface_edits(text, section, wanted, &mut all)?;

@@ -48,7 +48,7 @@ pub fn number(
         _ => None,
     }));
     for id in &known {
-        if let Some(kind) = IdKind::of(id) {
+        if let Some(kind) = IdKind::of_id(id) {
             floors.see(kind, id);
         }
     }
@@ -82,7 +82,7 @@ pub fn written(text: &str, kinds: &[IdKind]) -> Vec<String> {
 pub fn floors_of<'a>(ids: impl IntoIterator<Item = &'a str>) -> IdFloors {
     let mut floors = IdFloors::default();
     for id in ids {
-        if let Some(kind) = IdKind::of(id).filter(|kind| number_of(*kind, id).is_some()) {
+        if let Some(kind) = IdKind::of_id(id).filter(|kind| number_of(*kind, id).is_some()) {
             floors.see(kind, id);
         }
     }

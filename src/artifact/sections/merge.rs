@@ -122,9 +122,9 @@ pub fn merge(
                 let base_text = base.unwrap_or_default();
                 let three = Three {
                     document,
-                    base: Side::of(&old, document, &base_text, &empty.1),
-                    ours: Side::of(&our, document, &ours[&document], &empty.1),
-                    theirs: Side::of(&their, document, &theirs[&document], &empty.1),
+                    base: Side::new(&old, document, &base_text, &empty.1),
+                    ours: Side::new(&our, document, &ours[&document], &empty.1),
+                    theirs: Side::new(&their, document, &theirs[&document], &empty.1),
                 };
                 match three.merged(prose, documents.kinds(document)) {
                     Ok(text) => text,
@@ -186,7 +186,7 @@ fn collisions(
         known.extend(version.ids().into_iter().map(str::to_owned));
     }
     for id in &known {
-        if let Some(kind) = IdKind::of(id) {
+        if let Some(kind) = IdKind::of_id(id) {
             floors.see(kind, id);
         }
     }
@@ -201,7 +201,7 @@ fn collisions(
         if is_same(one, other) || moved(&done) {
             continue;
         }
-        let Some(kind) = IdKind::of(id) else { continue };
+        let Some(kind) = IdKind::of_id(id) else { continue };
         let to = match id.rsplit_once('.') {
             Some((above, _)) => next_below(above, known.iter().map(String::as_str)),
             None => floors.next(kind),

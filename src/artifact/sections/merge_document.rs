@@ -12,7 +12,7 @@ pub(super) struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    pub(super) fn of(
+    pub(super) fn new(
         version: &'a Version<'_>,
         document: Document,
         text: &'a str,

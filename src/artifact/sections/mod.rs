@@ -69,7 +69,7 @@ impl Document {
     }
 
     /// Returns the document in a file.
-    pub fn of(artifact: Artifact) -> Option<Self> {
+    pub fn of_artifact(artifact: Artifact) -> Option<Self> {
         Self::ALL.into_iter().find(|document| document.artifact() == artifact)
     }
 }

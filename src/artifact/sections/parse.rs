@@ -211,7 +211,7 @@ impl Reader<'_> {
             self.note(*at, "checkboxes are ignored".to_owned());
         }
         if let Some(at) = body.second_list {
-            let text = match IdKind::of(id) {
+            let text = match IdKind::of_id(id) {
                 Some(IdKind::Component) => format!(
                     "{id} has a second list: its items are read as interfaces; to keep a list in the description, put <!-- --> alone on a line below it"
                 ),

@@ -351,7 +351,7 @@ impl Records {
 
     /// Returns the record with this id.
     pub fn get(&self, id: &str) -> Option<Record> {
-        match IdKind::of(id)? {
+        match IdKind::of_id(id)? {
             IdKind::Requirement => {
                 self.requirements.iter().find(|r| r.id == id).cloned().map(Record::Requirement)
             }

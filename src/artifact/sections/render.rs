@@ -11,7 +11,7 @@ pub const LEVEL: u8 = 3;
 
 /// Renders a record as a section of this level, with a final newline.
 pub fn render(record: &Record, level: u8) -> String {
-    section(record, level, &Parts::of(record, level))
+    section(record, level, &Parts::of_record(record, level))
 }
 
 /// Renders a section from these parts.
@@ -39,7 +39,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn of(record: &Record, level: u8) -> Self {
+    pub(super) fn of_record(record: &Record, level: u8) -> Self {
         let items = record.items();
         let items = items.iter().map(|item| text::item(item)).filter(|item| !item.is_empty());
         Self {

@@ -90,7 +90,7 @@ pub fn save(
 
 /// The ways in which a record is deleted.
 fn how_to_delete(id: &str) -> String {
-    let tool = match IdKind::of(id) {
+    let tool = match IdKind::of_id(id) {
         Some(IdKind::Requirement) => "delete_requirement",
         Some(IdKind::Feature) => "delete_feature",
         Some(IdKind::Component) => "delete_design_component",

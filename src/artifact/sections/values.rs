@@ -83,7 +83,7 @@ impl Reader<'_> {
     /// The refusal of a reference to a record that has no number yet.
     fn without_number(&self, id: &str, reference: &str) -> String {
         let upper = reference.to_ascii_uppercase();
-        let kind = IdKind::of(&upper).unwrap_or(IdKind::Task);
+        let kind = IdKind::of_id(&upper).unwrap_or(IdKind::Task);
         let (name, next) = (kind.name(), { self.context.floors }.next(kind));
         format!("{id} refers to {reference}; give that {name} a number (next: {next})")
     }

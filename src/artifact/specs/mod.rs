@@ -154,7 +154,7 @@ pub fn specified(
         .collect();
     sorted.sort_by_key(|(at, _, file)| (*at, &file.path));
     let tasks = match kind.name {
-        task_master::NAME => Some(task_master::Tag::of(files, choice.tag)?),
+        task_master::NAME => Some(task_master::Tag::chosen(files, choice.tag)?),
         _ => None,
     };
     if kind.name == backlog::NAME {

@@ -26,7 +26,7 @@ impl Tag {
     ///
     /// # Errors
     /// `tasks.json` cannot be read or does not have the tag.
-    pub(super) fn of(files: &[SpecFile], asked: Option<&str>) -> Result<Self, Refusal> {
+    pub(super) fn chosen(files: &[SpecFile], asked: Option<&str>) -> Result<Self, Refusal> {
         let of_name =
             |name: &str| files.iter().find(|file| file.path.rsplit('/').next() == Some(name));
         let Some(file) = of_name("tasks.json") else {

@@ -110,7 +110,7 @@ fn merge(
     }
     require_room(git, &branch, &onto, &session, &name)?;
     let project = &context.config()?.project;
-    let delivery = Delivery::of(git, &session, project, &context.secrets()?)?;
+    let delivery = Delivery::of_session(git, &session, project, &context.secrets()?)?;
     if !args.without_artifacts {
         require_signature(git, &session, &refs.short_branch(&name))?;
     }

@@ -111,7 +111,7 @@ fn start(context: &Context, args: NewArgs, writes: bool) -> Answer {
     preflight::check(git, &refs)?;
     // Nobody writes an idea for nothing.
     let opened = writes.then(|| models::open(context)).transpose()?;
-    let from = args.from.as_ref().map(|from| Inheritance::of(git, &refs, from)).transpose()?;
+    let from = args.from.as_ref().map(|from| Inheritance::read(git, &refs, from)).transpose()?;
     let choice = Choice { tag: args.tag.as_deref(), task: args.task.as_deref() };
     let (folder, idea) = match &args.file {
         Some(path) => match Given::at(context, path, choice)? {

@@ -156,7 +156,7 @@ fn proposal(
     let base_remote = follows.filter(|name| known.contains(name)).unwrap_or_else(|| remote.clone());
     let base_commit = base_commit(git, &base_remote, &base, &session)?;
     let project = &context.config()?.project;
-    let delivery = Delivery::of(git, &session, project, &context.secrets()?)?;
+    let delivery = Delivery::of_session(git, &session, project, &context.secrets()?)?;
     let (branch, commit) = if args.without_artifacts {
         let branch = RefNames::without_artifacts(&name);
         let pushed = RefNames::remote(&remote, branch.short());

@@ -23,7 +23,7 @@ use crate::shell_quote::quoted;
 use crate::stage::Stage;
 use crate::stages::row;
 use crate::ui::{one_line, sanitize};
-use crate::verify::{Beside, changed_since_approval};
+use crate::verify::{Approvals, Beside};
 use crate::wrap::within;
 
 /// Maximum length of a title.
@@ -35,7 +35,7 @@ pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
     find::warn_of_unreadable(context, &session)?;
     let name = session.name.clone();
     let status = find::status(context, session)?;
-    let beside = Beside::of(git, &context.refs()?, &status.session)?;
+    let beside = Beside::read(git, &context.refs()?, &status.session)?;
     if context.global.json {
         context.print(&json(&status, &beside)?)?;
         return Ok(0);
@@ -54,7 +54,8 @@ pub(crate) fn run(context: &Context, args: SessionArg) -> Answer {
             Err(error) => context.ui.emit(Event::Warning { text: format!("{error:#}") }),
         }
     }
-    for (stage, file) in changed_since_approval(git, &context.refs()?, &status.session)? {
+    let approvals = Approvals { git, refs: &context.refs()?, session: &status.session };
+    for (stage, file) in approvals.changed_since()? {
         let _ = writeln!(text, "Changed  {file} is not what was approved with {stage}");
     }
     text += &sanitize(&beside.lines());

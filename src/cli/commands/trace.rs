@@ -112,7 +112,7 @@ fn words(words: &[String]) -> anyhow::Result<(Option<SessionName>, Option<String
 /// Converts an id to the form used in records: `req-1` becomes `REQ-001`.
 fn record_id(word: &str) -> Option<String> {
     let word = word.to_ascii_uppercase();
-    let kind = IdKind::of(&word)?;
+    let kind = IdKind::of_id(&word)?;
     let number = number_of(kind, &word)?;
     let part = word.split_once('.').map(|(_, part)| format!(".{part}")).unwrap_or_default();
     Some(kind.format(number) + &part)

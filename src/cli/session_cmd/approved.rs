@@ -6,10 +6,10 @@ use crate::config::Config;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::git::Git;
-use crate::session::{Session, approval_of};
+use crate::session::{RefNames, Session, approval_of};
 use crate::stage::Stage;
 use crate::ui::one_line;
-use crate::verify::{StageApproval, approvals, changed_after_approval, reviewer, words};
+use crate::verify::{Approvals, StageApproval, words};
 
 /// Prints how the session's gated stages were approved and what has changed since.
 ///
@@ -22,7 +22,9 @@ pub(crate) fn require(
     session: &Session,
     force: bool,
 ) -> anyhow::Result<()> {
-    let all = approvals(git, context.config()?, session)?;
+    let refs = context.refs()?;
+    let approvals = Approvals { git, refs: &refs, session };
+    let all = approvals.of_stages(context.config()?)?;
     let missing: Vec<&StageApproval> = all.iter().filter(|one| one.missing.is_some()).collect();
     let reasons: Vec<&str> = missing.iter().filter_map(|one| one.missing.as_deref()).collect();
     let warn = |text: String| context.ui.emit(Event::Warning { text });
@@ -48,7 +50,7 @@ pub(crate) fn require(
     if !held.is_empty() {
         context.ui.emit(Event::Note { text: format!("approvals: {}", held.join(", ")) });
     }
-    for change in changed_after_approval(git, &context.refs()?, session)? {
+    for change in approvals.changed_after()? {
         warn(change.to_string());
     }
     Ok(())
@@ -60,11 +62,13 @@ pub(crate) fn how_passed(
     config: &Config,
     session: &Session,
 ) -> anyhow::Result<Vec<(Stage, String)>> {
+    let refs = RefNames::new(&config.project.branch_prefix);
+    let approvals = Approvals { git, refs: &refs, session };
     let mut all = Vec::new();
     for stage in session.order() {
         let entry = session.stage_entry(stage).and_then(|_| approval_of(session, stage));
         let how = match entry {
-            Some(entry) => words(entry, reviewer(git, config, session, entry)?.as_ref()),
+            Some(entry) => words(entry, approvals.reviewer(config, entry)?.as_ref()),
             None => String::new(),
         };
         all.push((stage, one_line(&how, 60)));

@@ -97,7 +97,7 @@ pub(crate) fn completed(context: &Context, name: &SessionName) -> anyhow::Result
     if session.is_completed() && session.waiting().is_none() {
         return Ok(session);
     }
-    let status = Status::of(git, &refs, session)?;
+    let status = Status::read(git, &refs, session)?;
     let stage =
         status.stage.map_or_else(|| "it is not done".to_owned(), |s| format!("{s} is next"));
     let (stands, next) = match status.state {

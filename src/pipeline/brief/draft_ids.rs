@@ -49,7 +49,7 @@ pub(crate) fn forget(run: &Run<'_>) -> anyhow::Result<()> {
 /// # Errors
 /// A file cannot be read.
 pub(crate) fn next(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
-    let documents = spec.artifacts.iter().filter_map(|artifact| Document::of(*artifact));
+    let documents = spec.artifacts.iter().filter_map(|artifact| Document::of_artifact(*artifact));
     let documents: Vec<Document> = documents.collect();
     if documents.is_empty() {
         return Ok(String::new());

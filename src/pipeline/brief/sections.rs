@@ -93,7 +93,7 @@ pub fn artifacts_of_change(
     let is_left_out = |id: &str| !named.contains(id) && !is_changed(id);
     let mut out = String::new();
     for artifact in which {
-        let text = store.text(*artifact)?.filter(|_| Document::of(*artifact).is_some());
+        let text = store.text(*artifact)?.filter(|_| Document::of_artifact(*artifact).is_some());
         let (mut text, left_out) =
             text.map(|text| without_sections(&text, &is_left_out)).unwrap_or_default();
         if left_out.is_empty() {

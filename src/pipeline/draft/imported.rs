@@ -57,7 +57,7 @@ fn titles(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<BTreeMap<String, St
         let text = files.read(Artifact::Plan)?.unwrap_or_default();
         let headings =
             text.lines().filter_map(|line| line.trim_start_matches('#').trim().split_once(' '));
-        let records = headings.filter(|(id, _)| IdKind::of(id).is_some());
+        let records = headings.filter(|(id, _)| IdKind::of_id(id).is_some());
         found.extend(records.map(|(id, title)| (id.to_owned(), title.to_owned())));
     }
     Ok(found)

@@ -143,7 +143,7 @@ pub(crate) fn passed_in_short(run: &Run<'_>, evidence: &Evidence) -> String {
 fn newest_tests(run: &Run<'_>) -> Option<TestResults> {
     let of = |entry: &&Entry| entry.trailers.get(key::TESTS).is_some();
     let entry = run.session.history.iter().rev().find(of)?;
-    TestResults::of(run.env.git, &entry.trailers).ok()
+    TestResults::read(run.env.git, &entry.trailers).ok()
 }
 
 /// The result of one of these tests: `passed, failed on the base`.

@@ -140,7 +140,7 @@ fn resume_draft(
 ) -> anyhow::Result<()> {
     let number = entry.iterations();
     let partial = entry.trailers.get(key::PARTIAL).is_some();
-    progress.newest.credit = Credit::of(entry);
+    progress.newest.credit = Credit::in_entry(entry);
     progress.newest.words = entry.trailers.get(key::ACTOR_SAID).unwrap_or_default().to_owned();
     progress.newest.code_words = CodeWords::of(&entry.trailers);
     let noted = |key| {

@@ -48,7 +48,7 @@ pub(super) fn resume_waiting(
     progress.iteration = waiting.draft.iterations();
     progress.newest.commit = Some(waiting.draft.commit.clone());
     progress.next = Next::Review;
-    progress.newest.credit = Credit::of(&waiting.draft);
+    progress.newest.credit = Credit::in_entry(&waiting.draft);
     progress.newest.words =
         waiting.draft.trailers.get(key::ACTOR_SAID).unwrap_or_default().to_owned();
     progress.newest.code_words = CodeWords::of(&waiting.draft.trailers);

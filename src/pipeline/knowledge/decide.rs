@@ -153,7 +153,7 @@ fn ask(
 
 /// The decision that a new text of the file implies.
 fn decided(file: &KnowledgeFile, proposals: &[Proposal], text: String) -> KnowledgeDecision {
-    let now = KnowledgeFile::of(&text);
+    let now = KnowledgeFile::parse(&text);
     let mut decision = KnowledgeDecision::default();
     for one in proposals {
         let fact = one.fact.to_string();

@@ -25,7 +25,7 @@ impl Teller<'_> {
         commits
             .retain(|commit| self.seen.insert(commit.id.clone(), commit.parents.clone()).is_none());
         let id = &self.session.file.id;
-        Ok(commits.iter().rev().filter_map(|commit| Entry::of(commit, id)).collect())
+        Ok(commits.iter().rev().filter_map(|commit| Entry::from_commit(commit, id)).collect())
     }
 
     /// The commits from a tip down to one already seen: all commits below that one were seen as

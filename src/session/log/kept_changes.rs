@@ -45,7 +45,7 @@ pub(super) struct KeptChanges {
 
 impl KeptChanges {
     /// Reads the cache of a session; empty if it cannot be relied on.
-    pub(super) fn of(git: &Git, name: &SessionName) -> Self {
+    pub(super) fn read(git: &Git, name: &SessionName) -> Self {
         let path = git::fallback::is_history_as_written(git)
             .then(|| StateDir::at(&git.state_dir(), name).path().join(FILE));
         let text = path.as_ref().and_then(|path| std::fs::read_to_string(path).ok());
@@ -129,7 +129,7 @@ fn parse(text: &str) -> Option<HashMap<Oid, Changes>> {
 /// # Errors
 /// The commits cannot be read.
 pub fn wrong_changes(git: &Git, session: &Session) -> anyhow::Result<Option<PathBuf>> {
-    let kept = KeptChanges::of(git, &session.name);
+    let kept = KeptChanges::read(git, &session.name);
     let watched = artifact_path(&session.name, Artifact::Feedback);
     let mut pairs = with_parents(&session.history);
     pairs.retain(|(previous, entry)| previous.is_some() && kept.get(&entry.commit).is_some());

@@ -124,7 +124,7 @@ struct Tokens {
 
 impl Cost {
     /// Converts counted usage.
-    pub(super) fn of(spent: &Spent) -> Self {
+    pub(super) fn from_spent(spent: &Spent) -> Self {
         let usage = spent.usage;
         let known = spent.micros > 0 || spent.unpriced == 0 && spent.requests > 0;
         Self {

@@ -33,7 +33,7 @@ pub(super) struct Transcript {
 }
 
 impl Transcript {
-    fn of(path: PathBuf) -> Option<Self> {
+    fn at_path(path: PathBuf) -> Option<Self> {
         let mut parts = path.file_stem()?.to_str()?.splitn(4, '.');
         let (stage, draft, _role) = (parts.next()?, parts.next()?, parts.next()?);
         // `align`: older versions asked a model to apply a person's edit to the JSON.
@@ -50,5 +50,5 @@ pub(super) fn transcripts(git: &Git, session: &Session) -> Vec<Transcript> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
-    paths.into_iter().filter_map(Transcript::of).collect()
+    paths.into_iter().filter_map(Transcript::at_path).collect()
 }

@@ -242,7 +242,7 @@ impl Model {
         }
         let kinds: Vec<IdKind> = self.records.values().map(|one| one.kind).collect();
         let is_own = |id: &&String| {
-            let kind = IdKind::of(id).filter(|kind| kinds.contains(kind));
+            let kind = IdKind::of_id(id).filter(|kind| kinds.contains(kind));
             kind.is_some_and(|kind| home(kind) == document)
         };
         let mut headings = sections::written(&text, &IdKind::ALL);
@@ -268,7 +268,7 @@ fn refs_of(record: &Record) -> Vec<String> {
         IdKind::Component => IdKind::Feature,
         IdKind::Task => IdKind::Task,
     };
-    let own = record.references().into_iter().filter(|id| IdKind::of(id) == Some(to));
+    let own = record.references().into_iter().filter(|id| IdKind::of_id(id) == Some(to));
     let mut own: Vec<String> = own.collect();
     own.sort();
     own
