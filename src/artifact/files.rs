@@ -200,10 +200,15 @@ impl<'a> Store<'a> {
     }
 
     fn load<T: DeserializeOwned + Default>(&self, artifact: Artifact) -> anyhow::Result<T> {
-        match self.files.read(artifact)? {
-            Some(text) => read_json(artifact, &text),
-            None => Ok(T::default()),
-        }
+        Ok(self.load_if_present(artifact)?.unwrap_or_default())
+    }
+
+    fn load_if_present<T: DeserializeOwned>(
+        &self,
+        artifact: Artifact,
+    ) -> anyhow::Result<Option<T>> {
+        let text = self.files.read(artifact)?;
+        text.map(|text| read_json(artifact, &text)).transpose()
     }
 
     /// Writes a record file. Returns true if its bytes changed.
@@ -213,10 +218,7 @@ impl<'a> Store<'a> {
 
     /// Reads `session.json`, if it exists.
     pub fn session(&self) -> anyhow::Result<Option<SessionFile>> {
-        match self.files.read(Artifact::Session)? {
-            Some(text) => read_json(Artifact::Session, &text).map(Some),
-            None => Ok(None),
-        }
+        self.load_if_present(Artifact::Session)
     }
 
     /// Reads `requirements.json`; empty if missing.
@@ -256,10 +258,7 @@ impl<'a> Store<'a> {
 
     /// Reads `change_request.json`, if it exists.
     pub fn change_request(&self) -> anyhow::Result<Option<ChangeRequest>> {
-        match self.files.read(Artifact::ChangeRequest)? {
-            Some(text) => read_json(Artifact::ChangeRequest, &text).map(Some),
-            None => Ok(None),
-        }
+        self.load_if_present(Artifact::ChangeRequest)
     }
 
     /// Raises `floors` to the highest ids in these files.

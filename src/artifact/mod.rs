@@ -6,10 +6,8 @@
 
 mod agreement;
 mod change;
-mod criterion;
 mod derived;
 mod draft_ids;
-mod edited_json;
 mod feedback;
 mod files;
 mod format;
@@ -32,10 +30,8 @@ pub mod specs;
 
 pub use agreement::is_settled;
 pub use change::{ChangeRequest, Risk, Scope};
-pub use criterion::Criterion;
-pub use derived::{Compared, RECORDS, RecordProblem, document_of, is_plainly_same};
+pub use derived::{Compared, EditedJson, RECORDS, RecordProblem, document_of, is_plainly_same};
 pub use draft_ids::DraftIds;
-pub use edited_json::EditedJson;
 pub use feedback::{BY_HAND, DROPPED, Feedback, FeedbackType, Origin, Severity, UNCHANGED};
 pub use files::{Artifact, Files, Store, read_json, render_json};
 pub use format::{Format, raise};
@@ -45,8 +41,8 @@ pub use merged_files::{MergedFiles, RenumberedFiles, merge_files};
 pub use pieces::pieces;
 pub use readable::{Flaw, unreadable};
 pub use records::{
-    Category, Component, DesignSpec, Feature, FeatureList, FeatureStatus, Plan, Priority,
-    Requirement, Requirements, Task, TaskStatus,
+    Category, Component, Criterion, DesignSpec, Feature, FeatureList, FeatureStatus, Plan,
+    Priority, Requirement, Requirements, Task, TaskStatus,
 };
 pub use renumber::{Renumbered, Side, collided, renumber, renumber_text, repeats_ids};
 pub use session_file::{

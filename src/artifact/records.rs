@@ -3,10 +3,76 @@
 //! Fields are written in a fixed order. Unknown fields are kept and written after the known ones, so
 //! that data of newer versions and other tools is not lost.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::Criterion;
+/// A criterion of a requirement. In JSON, a criterion without a test is a plain string.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Criterion {
+    /// The condition.
+    pub text: String,
+    /// `file::name` of the test for the condition.
+    pub test: Option<String>,
+    /// The test must fail on the base commit.
+    pub fails_before: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct WithTest {
+    #[serde(default)]
+    text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    test: Option<String>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    fails_before: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Either {
+    Text(String),
+    Full(WithTest),
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+impl Serialize for Criterion {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.test.is_none() {
+            return serializer.serialize_str(&self.text);
+        }
+        let (text, test) = (self.text.clone(), self.test.clone());
+        WithTest { text, test, fails_before: self.fails_before }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Criterion {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(match Either::deserialize(deserializer)? {
+            Either::Text(text) => text.into(),
+            Either::Full(WithTest { text, test, fails_before }) => {
+                let test = test.filter(|test| !test.trim().is_empty());
+                let fails_before = fails_before && test.is_some();
+                Self { text, test, fails_before }
+            }
+        })
+    }
+}
+
+impl From<String> for Criterion {
+    fn from(text: String) -> Self {
+        Self { text, ..Self::default() }
+    }
+}
+
+impl From<&str> for Criterion {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
 
 /// How important a requirement is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -327,5 +393,26 @@ impl Plan {
     pub fn tasks_of<'a>(&'a self, feature: &'a str) -> impl Iterator<Item = &'a Task> {
         let top = self.tasks.iter().filter(|task| task.is_top_level());
         top.filter(move |task| self.with_sub_tasks(&task.id).any(|t| t.feature_id == feature))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_criterion_without_a_test_is_a_string() {
+        for (json, text, test, fails_before) in [
+            (r#""it ends""#, "it ends", None, false),
+            (r#"{"text":"t","test":"a.rs::b"}"#, "t", Some("a.rs::b"), false),
+            (r#"{"text":"t","test":"a.rs::b","fails_before":true}"#, "t", Some("a.rs::b"), true),
+        ] {
+            let read: Criterion = serde_json::from_str(json).unwrap();
+            let test = test.map(str::to_owned);
+            assert_eq!(read, Criterion { text: text.to_owned(), test, fails_before });
+            assert_eq!(serde_json::to_string(&read).unwrap(), json);
+        }
+        let bare: Criterion = serde_json::from_str(r#"{"text":"t","fails_before":true}"#).unwrap();
+        assert_eq!(bare, "t".into());
     }
 }

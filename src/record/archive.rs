@@ -1,9 +1,9 @@
-//! Archives, deletes and restores a session. Its branch is moved in one reference transaction, so
+//! Archives, deletes and restores a session, and prunes attempts and drafts. Its branch is moved in one reference transaction, so
 //! that a session is never in two places or in none.
 
 use super::{Recorder, attempt, point};
-use crate::git::{self, Oid, RefTransaction};
-use crate::session::{RefNames, Verdict};
+use crate::git::{self, Git, Oid, RefTransaction};
+use crate::session::{Leftover, RefNames, Verdict};
 
 /// Moves the session from its branch to the archive, and deletes its drafts. The branch must not be
 /// checked out anywhere, and an attempt must contain the drafts. The drafts are deleted first: git
@@ -88,4 +88,18 @@ pub fn keep_drafts(
     let others = others.iter().filter(|other| Some(*other) != unfinished);
     let behind: Vec<Oid> = unfinished.into_iter().chain(others).cloned().collect();
     attempt::create(recorder, tip, &tree, &behind, reason, Verdict::Passed, None)
+}
+
+/// Deletes these refs, all of them or none.
+///
+/// # Errors
+/// One of them has moved since it was read: exit 5.
+pub fn prune<'a>(git: &Git, refs: impl IntoIterator<Item = &'a Leftover>) -> anyhow::Result<()> {
+    let transaction = refs
+        .into_iter()
+        .fold(RefTransaction::new("cowork: prune"), |all, one| all.delete(&one.name, &one.commit));
+    point("prune.before-refs");
+    transaction.commit(git)?;
+    point("prune.after-refs");
+    Ok(())
 }

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::git::{self, AlsoRead, Git, Hidden, StatusEntry, StatusKind};
 use crate::path_text::encoded;
 use crate::present::present;
-use crate::record::on_branch::require_branch;
+use crate::record::recorder::require_branch;
 use crate::session::{RefNames, SessionName, artifact_path};
 use crate::workspace::{GitControlFiles, NestedStatus, Tracking, Workspace};
 

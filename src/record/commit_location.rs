@@ -2,6 +2,8 @@
 //! hook or a person may switch, amend or commit: a commit on another branch is undone, so that
 //! git-cowork never leaves a commit on an unexpected branch.
 
+use anyhow::Result;
+
 use super::Recorder;
 use crate::error::Error;
 use crate::git::{self, Head, Oid, RefName, RefTransaction};
@@ -75,11 +77,9 @@ pub(super) fn expect_readable(
     paths: &[String],
     message: &Message,
 ) -> anyhow::Result<()> {
-    let found =
-        recorder.git.reader().walk(std::slice::from_ref(commit), std::slice::from_ref(tip))?;
-    let found = found.first().map(|found| Trailers::parse(&found.message)).unwrap_or_default();
+    let trailers = trailers_of(recorder, commit)?;
     let says = [key::SESSION_ID, key::EVENT, key::STAGE, key::TASK];
-    if says.iter().all(|key| found.get(key) == message.trailers.get(key)) {
+    if says.iter().all(|key| trailers.get(key) == message.trailers.get(key)) {
         return Ok(());
     }
     take_off(recorder, &recorder.refs.branch(recorder.name), tip, commit, paths)?;
@@ -98,7 +98,7 @@ pub(super) fn made_before_it_failed(
     let Head::Branch { name, oid } = recorder.git.head()? else { return Ok(None) };
     let ours = name == recorder.refs.branch(recorder.name)
         && parent(recorder, &oid)?.as_ref() == Some(tip)
-        && trailers(recorder, &oid)?.is_some_and(|trailers| trailers.begin_with(&message.trailers));
+        && trailers_of(recorder, &oid)?.begin_with(&message.trailers);
     Ok(ours.then_some(oid))
 }
 
@@ -120,16 +120,13 @@ fn parent(recorder: &Recorder<'_>, commit: &Oid) -> anyhow::Result<Option<Oid>> 
     recorder.git.resolve(&format!("{commit}^1"))
 }
 
-fn is_ours(recorder: &Recorder<'_>, commit: &Oid) -> anyhow::Result<bool> {
-    let trailers = trailers(recorder, commit)?;
-    Ok(trailers.is_some_and(|trailers| trailers.get(key::SESSION_ID) == Some(recorder.id)))
+fn is_ours(recorder: &Recorder<'_>, commit: &Oid) -> Result<bool> {
+    Ok(trailers_of(recorder, commit)?.get(key::SESSION_ID) == Some(recorder.id))
 }
 
-fn trailers(recorder: &Recorder<'_>, commit: &Oid) -> anyhow::Result<Option<Trailers>> {
-    let parents: Vec<Oid> = parent(recorder, commit)?.into_iter().collect();
-    let found = recorder.git.reader().walk(std::slice::from_ref(commit), &parents)?;
-    let found = found.iter().find(|found| found.id == *commit);
-    Ok(found.map(|found| Trailers::parse(&found.message)))
+/// The trailers of a commit.
+pub(super) fn trailers_of(recorder: &Recorder<'_>, commit: &Oid) -> Result<Trailers> {
+    Ok(Trailers::parse(&recorder.git.reader().commit(commit)?.message))
 }
 
 fn moved(short: &str) -> Error {

@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use super::attributes::ATTRIBUTES;
 use super::commit::{CONVENTIONAL, is_message_hook};
+use super::commit_location::trailers_of;
 use super::{Recorder, archive, point, unmerged};
 use crate::error::Error;
 use crate::git::{
     self, CommitOutcome, Git, Head, MergeOutcome, MergedTree, Oid, RefName, RefTransaction,
 };
-use crate::session::{Merged, RefNames, SESSIONS, Session, SessionName, Trailers, key};
+use crate::session::{Merged, RefNames, SESSIONS, Session, SessionName, key};
 
 /// What a delivery without artifacts leaves as it is: the attributes are about sessions, too.
 const ARTIFACTS: [&str; 2] = [SESSIONS, ATTRIBUTES];
@@ -219,7 +220,7 @@ pub fn code_branch(
     for old in made_before {
         let same = git::snapshot::tree_of(recorder.git, old.as_str())?.as_ref() == Some(&tree)
             && recorder.git.resolve(&format!("{old}^1"))?.as_ref() == Some(&shared)
-            && says(recorder, old)?.get(key::TIP) == Some(session.tip.as_str());
+            && trailers_of(recorder, old)?.get(key::TIP) == Some(session.tip.as_str());
         if same {
             return Ok(old.clone());
         }
@@ -264,16 +265,9 @@ fn expect_base(recorder: &Recorder<'_>, onto: &Oid) -> anyhow::Result<()> {
     }
 }
 
-fn says(recorder: &Recorder<'_>, commit: &Oid) -> anyhow::Result<Trailers> {
-    let parent: Vec<Oid> = recorder.git.resolve(&format!("{commit}^1"))?.into_iter().collect();
-    let found = recorder.git.reader().walk(std::slice::from_ref(commit), &parent)?;
-    let found = found.iter().find(|found| found.id == *commit);
-    Ok(found.map(|found| Trailers::parse(&found.message)).unwrap_or_default())
-}
-
 /// True if a commit's trailers mark it as the merge of this session.
 fn says_so(recorder: &Recorder<'_>, commit: &Oid) -> anyhow::Result<bool> {
-    let trailers = says(recorder, commit)?;
+    let trailers = trailers_of(recorder, commit)?;
     let is = |key: &str, value: &str| trailers.get(key) == Some(value);
     Ok(is(key::SESSION_ID, recorder.id) && is(key::EVENT, "merge"))
 }

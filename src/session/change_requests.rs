@@ -12,7 +12,7 @@ use super::find::Unreadable;
 use super::merged::merged_in;
 use super::{
     CommittedFiles, Entry, Kind, RefNames, SESSIONS, Session, SessionName, Trailers, artifact_path,
-    is_there, key, renumbered, renumberings,
+    is_there, key, no_session, renumbered, renumberings,
 };
 use crate::artifact::{Artifact, Base, Parent, Plan, SessionFile, Store, Task};
 use crate::error::Error;
@@ -387,10 +387,7 @@ fn in_a_tree(git: &Git, refs: &RefNames, name: &SessionName) -> Result<ChangeBas
     }
     let based = |(branch, _, file): &&(String, Oid, SessionFile)| *branch == file.base.branch;
     let Some((branch, tip, file)) = holders.iter().find(based).or_else(|| holders.first()) else {
-        return Err(Error::repository(format!("there is no session '{name}'"))
-            .hint("list the sessions: git cowork list --all")
-            .hint("if it was created elsewhere: git fetch")
-            .into());
+        return Err(no_session(name).hint("if it was created elsewhere: git fetch").into());
     };
     let reader = git.reader();
     let base = file.base.commit.parse().ok().filter(|base| is_there(reader.as_ref(), base));

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::change_requests::known;
-use super::{Entry, KnownRecords, RefNames, Session, SessionName, as_of, key};
+use super::{Entry, KnownRecords, RefNames, Session, SessionName, as_of, key, no_session};
 use crate::artifact::Base;
 use crate::error::Error;
 use crate::git::{Git, Oid};
@@ -77,9 +77,7 @@ impl Inheritance {
                 .into());
         }
         let Some((session, _)) = known(git, refs, name)? else {
-            return Err(Error::repository(format!("there is no session '{name}'"))
-                .hint("list the sessions: git cowork list --all")
-                .into());
+            return Err(no_session(name).into());
         };
         let stages: Vec<Stage> =
             session.order().into_iter().filter(|stage| row(*stage).is_before_code()).collect();

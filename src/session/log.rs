@@ -2,12 +2,10 @@
 //! A clone shows what its refs contain.
 
 mod entries;
-mod feedback;
 mod files;
 mod kept_changes;
 mod order;
 mod step;
-mod transcripts;
 mod words;
 
 pub use files::LineCounts;
@@ -42,7 +40,7 @@ pub fn log(git: &Git, session: &Session, lines: LineCounts) -> Result<Vec<Step>>
         session,
         lines,
         kept: KeptChanges::read(git, &session.name),
-        transcripts: transcripts::transcripts(git, session),
+        transcripts: entries::transcripts(git, session),
         told: HashSet::new(),
         on_branch: HashSet::new(),
         read: HashSet::new(),
@@ -67,7 +65,7 @@ struct Teller<'a> {
     session: &'a Session,
     lines: LineCounts,
     kept: KeptChanges,
-    transcripts: Vec<transcripts::Transcript>,
+    transcripts: Vec<entries::Transcript>,
     /// Feedback already reported, as JSON text.
     told: HashSet<String>,
     /// Feedback recorded on the branch.

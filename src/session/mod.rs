@@ -197,9 +197,7 @@ impl Session {
                     .hint(format!("look at it: git cowork status {name}"))
                     .into())
             }
-            None => Err(Error::repository(format!("there is no session '{name}'"))
-                .hint("list the sessions: git cowork list --all")
-                .into()),
+            None => Err(no_session(name).into()),
         }
     }
 
@@ -377,6 +375,12 @@ impl Session {
     pub fn newest_records(&self, git: &Git) -> anyhow::Result<Oid> {
         Ok(present_draft(git, self)?.map_or_else(|| self.tip.clone(), |draft| draft.commit))
     }
+}
+
+/// The error about a session that does not exist.
+fn no_session(name: &SessionName) -> Error {
+    Error::repository(format!("there is no session '{name}'"))
+        .hint("list the sessions: git cowork list --all")
 }
 
 /// The scope in the change request at the tip. An unreadable file gives `None`; `verify` reports

@@ -1,8 +1,7 @@
 //! The check stage: verifies the whole session, mostly mechanically.
 
 use super::common_subjects::{count, runs};
-use super::row::{Prompt, Rendered, RoleSpec, StageSpec, USUAL};
-use super::tools::{READ_FILES, READ_SESSION};
+use super::row::{READ_FILES, READ_SESSION, Rendered, RoleSpec, StageSpec, USUAL};
 use crate::artifact::{Artifact, FeatureStatus, check};
 use crate::stage::Stage;
 
@@ -20,7 +19,7 @@ None.
 pub(super) const CHECK: StageSpec = StageSpec {
     stage: Stage::Check,
     actor: RoleSpec {
-        prompt: Prompt { file_name: "check.md", built_in: include_str!("../../prompts/check.md") },
+        prompt: prompt!("check.md"),
         tools: &[
             &["save_check_report"],
             READ_FILES,

@@ -1,18 +1,14 @@
 //! The coding stage: writes the code, task by task.
 
 use super::common_subjects::{count, runs};
-use super::row::{Approves, Prompt, RoleSpec, StageSpec, USUAL, Work};
-use super::tools::{ESCALATE, READ_FILES, VERDICT};
+use super::row::{Approves, ESCALATE, READ_FILES, RoleSpec, StageSpec, USUAL, VERDICT, Work};
 use crate::artifact::{Artifact, TaskStatus, check};
 use crate::stage::Stage;
 
 pub(super) const CODING: StageSpec = StageSpec {
     stage: Stage::Coding,
     actor: RoleSpec {
-        prompt: Prompt {
-            file_name: "coding-actor.md",
-            built_in: include_str!("../../prompts/coding-actor.md"),
-        },
+        prompt: prompt!("coding-actor.md"),
         tools: &[
             READ_FILES,
             &[
@@ -32,10 +28,7 @@ pub(super) const CODING: StageSpec = StageSpec {
     },
     closing: &["update_task_status"],
     critic: Some(RoleSpec {
-        prompt: Prompt {
-            file_name: "coding-critic.md",
-            built_in: include_str!("../../prompts/coding-critic.md"),
-        },
+        prompt: prompt!("coding-critic.md"),
         tools: &[
             READ_FILES,
             &["get_plan", "get_design", "get_requirements", "load_feedback_history"],
@@ -44,14 +37,8 @@ pub(super) const CODING: StageSpec = StageSpec {
         ],
     }),
     work: Work::Tasks {
-        correction: Prompt {
-            file_name: "coding-correct.md",
-            built_in: include_str!("../../prompts/coding-correct.md"),
-        },
-        change: Prompt {
-            file_name: "coding-change.md",
-            built_in: include_str!("../../prompts/coding-change.md"),
-        },
+        correction: prompt!("coding-correct.md"),
+        change: prompt!("coding-change.md"),
     },
     context: &[Artifact::Prd, Artifact::Design, Artifact::Plan],
     artifacts: &[Artifact::ImplementationPlan],

@@ -1,18 +1,14 @@
 //! The delivery stage: writes the report a reviewer reads first.
 
 use super::common_subjects::title_of;
-use super::row::{Prompt, Rendered, RoleSpec, StageSpec, USUAL};
-use super::tools::{READ_FILES, READ_SESSION};
+use super::row::{READ_FILES, READ_SESSION, Rendered, RoleSpec, StageSpec, USUAL};
 use crate::artifact::{Artifact, FeatureStatus, check};
 use crate::stage::Stage;
 
 pub(super) const DELIVERY: StageSpec = StageSpec {
     stage: Stage::Delivery,
     actor: RoleSpec {
-        prompt: Prompt {
-            file_name: "delivery.md",
-            built_in: include_str!("../../prompts/delivery.md"),
-        },
+        prompt: prompt!("delivery.md"),
         tools: &[&["save_delivery_report"], READ_FILES, READ_SESSION, &["load_change_request"]],
     },
     closing: &["save_delivery_report"],

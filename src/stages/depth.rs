@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::tools::READ_FILES;
+use super::row::READ_FILES;
 use crate::artifact::Scope;
 use crate::stage::{Depth, Stage};
 

@@ -1,8 +1,7 @@
 //! The design stage: components and architecture.
 
 use super::common_subjects::{count, list, signs};
-use super::row::{Prompt, RoleSpec, Selected, StageSpec, USUAL};
-use super::tools::{ESCALATE, READ_FILES, VERDICT};
+use super::row::{ESCALATE, READ_FILES, RoleSpec, Selected, StageSpec, USUAL, VERDICT};
 use crate::artifact::{Artifact, check};
 use crate::stage::Stage;
 
@@ -10,10 +9,7 @@ pub(super) const DESIGN: StageSpec = StageSpec {
     stage: Stage::Design,
     selected: Selected::Scoped(|scope| scope.design),
     actor: RoleSpec {
-        prompt: Prompt {
-            file_name: "design-actor.md",
-            built_in: include_str!("../../prompts/design-actor.md"),
-        },
+        prompt: prompt!("design-actor.md"),
         tools: &[
             &[
                 "save_design_doc",
@@ -31,10 +27,7 @@ pub(super) const DESIGN: StageSpec = StageSpec {
     },
     closing: &["save_design_doc"],
     critic: Some(RoleSpec {
-        prompt: Prompt {
-            file_name: "design-critic.md",
-            built_in: include_str!("../../prompts/design-critic.md"),
-        },
+        prompt: prompt!("design-critic.md"),
         tools: &[
             &["load_design_doc", "get_design", "get_requirements", "check_feature_coverage"],
             READ_FILES,

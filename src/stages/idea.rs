@@ -1,8 +1,7 @@
 //! The idea stage: writes up the raw idea.
 
 use super::common_subjects::title_of;
-use super::row::{Prompt, RoleSpec, Selected, StageSpec, USUAL};
-use super::tools::READ_FILES;
+use super::row::{READ_FILES, RoleSpec, Selected, StageSpec, USUAL};
 use crate::artifact::{Artifact, check};
 use crate::stage::Stage;
 
@@ -10,7 +9,7 @@ pub(super) const IDEA: StageSpec = StageSpec {
     stage: Stage::Idea,
     selected: Selected::NewOnly,
     actor: RoleSpec {
-        prompt: Prompt { file_name: "idea.md", built_in: include_str!("../../prompts/idea.md") },
+        prompt: prompt!("idea.md"),
         tools: &[
             &["save_idea", "load_idea", "edit_file"],
             READ_FILES,

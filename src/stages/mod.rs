@@ -5,6 +5,16 @@
 //! and one to the tools that save documents (`tool/documents.rs`). One loop
 //! (`pipeline::stage_loop`), one runner and one recorder serve all rows.
 
+/// A prompt file of the repository's `prompts/`.
+macro_rules! prompt {
+    ($file_name:literal) => {
+        crate::stages::Prompt {
+            file_name: $file_name,
+            built_in: include_str!(concat!("../../prompts/", $file_name)),
+        }
+    };
+}
+
 mod check;
 mod coding;
 mod common_subjects;
@@ -16,13 +26,13 @@ mod input;
 mod plan;
 mod prd;
 mod row;
-mod tools;
 mod triage;
 
 pub use depth::{DepthChoice, DepthSpec, WrittenHere, depth, depth_for_idea};
 pub use input::{Changed, CheckInput, Facts, Known, TaskFiles};
-pub use row::{Approves, Prompt, Rendered, RoleSpec, Selected, StageSpec, Work};
-pub use tools::{CHALLENGER, VERDICT};
+pub use row::{
+    Approves, CHALLENGER, Prompt, Rendered, RoleSpec, Selected, StageSpec, VERDICT, Work,
+};
 
 use crate::artifact::check::Report;
 use crate::artifact::{FeatureStatus, Scope};

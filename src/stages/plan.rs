@@ -2,8 +2,7 @@
 
 use super::common_subjects::{count, list, signs};
 use super::input::CheckInput;
-use super::row::{Prompt, RoleSpec, Selected, StageSpec, USUAL};
-use super::tools::{ESCALATE, READ_FILES, VERDICT};
+use super::row::{ESCALATE, Prompt, READ_FILES, RoleSpec, Selected, StageSpec, USUAL, VERDICT};
 use crate::artifact::{Artifact, check};
 use crate::stage::Stage;
 
@@ -22,8 +21,7 @@ const WRITE: &[&str] = &[
 const ASK: &[&str] =
     &["ask_user", "goto_stage", "request_human_review", "review_with_feedback_content"];
 
-const ACTOR: Prompt =
-    Prompt { file_name: "plan-actor.md", built_in: include_str!("../../prompts/plan-actor.md") };
+const ACTOR: Prompt = prompt!("plan-actor.md");
 
 pub(super) const PLAN: StageSpec = StageSpec {
     with_earlier: Some((Stage::Design, &PLAN_WITH_DESIGN)),
@@ -77,10 +75,7 @@ const PLAN_ALONE: StageSpec = StageSpec {
     },
     ..plan(
         RoleSpec {
-            prompt: Prompt {
-                file_name: "plan-alone.md",
-                built_in: include_str!("../../prompts/plan-alone.md"),
-            },
+            prompt: prompt!("plan-alone.md"),
             // A record is created by writing its section of plan.md; a tool would create the first
             // record in prd.md.
             tools: &[
@@ -117,10 +112,7 @@ const fn plan(actor: RoleSpec, artifacts: &'static [Artifact]) -> StageSpec {
         actor,
         closing: &["save_plan_doc"],
         critic: Some(RoleSpec {
-            prompt: Prompt {
-                file_name: "plan-critic.md",
-                built_in: include_str!("../../prompts/plan-critic.md"),
-            },
+            prompt: prompt!("plan-critic.md"),
             tools: &[
                 &[
                     "load_plan_doc",

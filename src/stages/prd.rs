@@ -1,8 +1,7 @@
 //! The prd stage: requirements and features.
 
 use super::common_subjects::{count, list, signs};
-use super::row::{Prompt, RoleSpec, Selected, StageSpec, USUAL};
-use super::tools::{ESCALATE, READ_FILES, VERDICT};
+use super::row::{ESCALATE, READ_FILES, RoleSpec, Selected, StageSpec, USUAL, VERDICT};
 use crate::artifact::{Artifact, check};
 use crate::stage::Stage;
 
@@ -50,19 +49,10 @@ const fn prd(
     StageSpec {
         stage: Stage::Prd,
         selected: Selected::Scoped(|scope| scope.prd),
-        actor: RoleSpec {
-            prompt: Prompt {
-                file_name: "prd-actor.md",
-                built_in: include_str!("../../prompts/prd-actor.md"),
-            },
-            tools,
-        },
+        actor: RoleSpec { prompt: prompt!("prd-actor.md"), tools },
         closing: &["save_prd_doc"],
         critic: Some(RoleSpec {
-            prompt: Prompt {
-                file_name: "prd-critic.md",
-                built_in: include_str!("../../prompts/prd-critic.md"),
-            },
+            prompt: prompt!("prd-critic.md"),
             tools: &[
                 &["load_prd_doc", "get_requirements", "read_file", "search_files"],
                 VERDICT,

@@ -1,7 +1,6 @@
 //! The triage stage: the scope and risks of a change request, and the stages it needs.
 
-use super::row::{Prompt, RoleSpec, Selected, StageSpec, USUAL};
-use super::tools::READ_FILES;
+use super::row::{READ_FILES, RoleSpec, Selected, StageSpec, USUAL};
 use crate::artifact::{Artifact, check};
 use crate::stage::Stage;
 
@@ -9,10 +8,7 @@ pub(super) const TRIAGE: StageSpec = StageSpec {
     stage: Stage::Triage,
     selected: Selected::ChangesOnly,
     actor: RoleSpec {
-        prompt: Prompt {
-            file_name: "triage.md",
-            built_in: include_str!("../../prompts/triage.md"),
-        },
+        prompt: prompt!("triage.md"),
         tools: &[
             &[
                 "save_change_request",

@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::problem::Problem;
+use super::problem::{Problem, uncommitted};
 use crate::artifact::sections::{Document, RemarkKind, Writer};
 use crate::artifact::{
     Artifact, Compared, Files, Ledger, RECORDS, RecordProblem, document_of, is_plainly_same,
@@ -185,9 +185,7 @@ pub fn follow_documents(
     let changed: Vec<String> = changed.iter().map(path).collect();
     match record::repair::commit_derived(recorder, &session.tip, &changed, &lines)? {
         Recorded::Done(_) => Ok(lines),
-        Recorded::Refused(why) => Err(Error::repository(why.to_string())
-            .hint("the files are changed; commit them yourself, or discard the changes: git checkout -- .cowork")
-            .into()),
+        Recorded::Refused(why) => Err(uncommitted(&why)),
     }
 }
 

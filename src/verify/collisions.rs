@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::problem::uncommitted;
 use crate::artifact::{
     Artifact, Files, Side, Store, collided, renumber, renumber_text, repeats_ids,
 };
@@ -71,9 +72,7 @@ pub fn renumber_collisions(
     let told = |[name, from, to]: &[String; 3]| format!("{from} of {name} is {to} now");
     match record::repair::commit_renumbered(recorder, &session.tip, &moved)? {
         Recorded::Done(_) => Ok(moved.iter().map(told).collect()),
-        Recorded::Refused(why) => Err(Error::repository(why.to_string())
-        .hint("the files are changed; commit them yourself, or discard the changes: git checkout -- .cowork")
-        .into()),
+        Recorded::Refused(why) => Err(uncommitted(&why)),
     }
 }
 

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::error::Error;
 use crate::git::Oid;
+use crate::record::Refused;
 use crate::session::{Session, SessionName};
 use crate::shell_quote::quoted;
 
@@ -110,4 +112,11 @@ impl Problem {
 /// The first seven digits, for display.
 pub(super) fn short(commit: &Oid) -> &str {
     &commit.as_str()[..7]
+}
+
+/// The error about a commit of changed files that a hook refused.
+pub(super) fn uncommitted(why: &Refused) -> anyhow::Error {
+    let discard = "the files are changed; commit them yourself, or discard the changes: git \
+                   checkout -- .cowork";
+    Error::repository(why.to_string()).hint(discard).into()
 }

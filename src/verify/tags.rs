@@ -61,12 +61,8 @@ fn made_here(git: &Git, refs: &RefNames, session: &Session) -> anyhow::Result<BT
 pub fn wrong_tags(git: &Git, session: &Session) -> anyhow::Result<Vec<RefInfo>> {
     let mut wrong = Vec::new();
     for tag in tags_of(git, session)? {
-        let parent = git.resolve(&format!("{}^1", tag.oid))?;
-        let commits = git.reader().walk(std::slice::from_ref(&tag.oid), parent.as_slice());
-        let entry = commits.ok().and_then(|commits| {
-            let commit = commits.into_iter().find(|commit| commit.id == tag.oid)?;
-            Entry::from_commit(&commit, &session.file.id)
-        });
+        let commit = git.reader().commit(&tag.oid).ok();
+        let entry = commit.and_then(|commit| Entry::from_commit(&commit, &session.file.id));
         let right = entry.is_some_and(
             |entry| matches!(entry.kind, Kind::Stage(stage) if is_label(&tag, stage.name())),
         );

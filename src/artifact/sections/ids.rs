@@ -1,7 +1,7 @@
 //! Numbers records that a person wrote without one: `REQ-?`.
 
 use super::super::id::next_below;
-use super::super::{IdFloors, IdKind, number_of};
+use super::super::{IdFloors, IdKind};
 use super::blocks::{document_blocks, line_of};
 use super::heading::IdText;
 use super::parse::heads;
@@ -76,15 +76,4 @@ pub fn written(text: &str, kinds: &[IdKind]) -> Vec<String> {
         _ => None,
     });
     ids.collect()
-}
-
-/// Returns the highest numbers of these ids.
-pub fn floors_of<'a>(ids: impl IntoIterator<Item = &'a str>) -> IdFloors {
-    let mut floors = IdFloors::default();
-    for id in ids {
-        if let Some(kind) = IdKind::of_id(id).filter(|kind| number_of(*kind, id).is_some()) {
-            floors.see(kind, id);
-        }
-    }
-    floors
 }

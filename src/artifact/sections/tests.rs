@@ -17,6 +17,13 @@ const ALL: [IdKind; 4] = [IdKind::Requirement, IdKind::Feature, IdKind::Componen
 
 const EXAMPLE: &str = include_str!("tests/example.md");
 
+/// Returns the highest numbers of these ids.
+fn floors_of<'a>(ids: impl IntoIterator<Item = &'a str>) -> IdFloors {
+    let mut floors = IdFloors::default();
+    ids.into_iter().for_each(|id| floors.see_all(id));
+    floors
+}
+
 fn read_all(text: &str) -> Reading {
     read_with(text, &Records::default())
 }
