@@ -11,7 +11,7 @@ use crate::pipeline::outcome::{BlockReason, StepOutcome};
 use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
 use crate::record;
-use crate::session::{CommittedFiles, Verdict};
+use crate::session::Verdict;
 use crate::stages::StageSpec;
 use crate::workspace::{Proposed, user_files};
 
@@ -41,7 +41,7 @@ pub(crate) fn allow_planned(run: &Run<'_>, spec: &StageSpec) {
     if spec.is_before_code() {
         return;
     }
-    let files = CommittedFiles::new(run.env.git, &run.session.name, &run.session.tip);
+    let files = run.files_at(&run.session.tip);
     // A plan that cannot be read names no files; the checks report what is wrong with it.
     let plan = Store::new(&files).plan().unwrap_or_default();
     let named = plan.tasks.iter().flat_map(Task::files).map(str::to_owned);

@@ -1,6 +1,5 @@
 //! The end of a stage: one commit, then its tag.
 
-use crate::artifact::Store;
 use crate::artifact::knowledge::take_proposals;
 use crate::error::Error;
 use crate::event::Event;
@@ -67,8 +66,7 @@ pub(crate) fn record_stage(
 fn proposed(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<Vec<String>> {
     let proposals = match spec.document().filter(|_| spec.is_last()) {
         Some(document) => {
-            let files = run.files();
-            report::proposals_listed(&Store::new(&files).text(document)?.unwrap_or_default())
+            report::proposals_listed(&run.store().text(document)?.unwrap_or_default())
         }
         None if spec.writes_code() && scope::own_tasks(run)?.is_empty() => {
             take_proposals(&progress.said()).1

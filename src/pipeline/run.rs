@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::artifact::{Feedback, FeedbackType, Origin, Severity, Store};
+use crate::artifact::{Artifact, Feedback, FeedbackType, Origin, Severity, Store};
 use crate::clock;
 use crate::config::{Config, DEFAULT_MODEL, Limits, ModelConfig};
 use crate::error::Error;
@@ -20,7 +20,7 @@ use crate::pipeline::similar_rejections::made_before;
 use crate::record::{self, DraftEnding, DraftNotes, Recorder, Scope};
 use crate::session::{
     self, CommittedCode, CommittedFiles, Entry, Kind, KnownRecords, RefNames, RunGates, Session,
-    StateDir, TypedNotes,
+    StateDir, TypedNotes, artifact_path,
 };
 use crate::stage::{Depth, Role, Stage};
 use crate::stages::{self, Approves, DepthSpec, RoleSpec, StageSpec};
@@ -106,6 +106,7 @@ pub(crate) struct CurrentDraft {
 pub(crate) struct Run<'a> {
     /// The environment.
     pub(crate) env: Env<'a>,
+    files: SessionFiles<'a>,
     /// The session, read again after each commit of the run.
     pub(crate) session: Session,
     /// The stage in progress, which determines the scope of commits.
@@ -134,8 +135,11 @@ impl<'a> Run<'a> {
     /// Creates a run that continues the session.
     pub(crate) fn new(env: Env<'a>, session: Session) -> Self {
         let stage = Cell::new(session.next_stage().unwrap_or(stages::last()));
+        let name = &session.name;
+        let files = env.workspace.session_files(name.artifact_dir(), name.record_dir());
         Self {
             env,
+            files,
             session,
             stage,
             current_draft: RefCell::default(),
@@ -230,7 +234,7 @@ impl<'a> Run<'a> {
     /// The records in the session's history, read once for each tip.
     pub(crate) fn known_records(&self) -> anyhow::Result<Rc<KnownRecords>> {
         let before = self.known_records.borrow().clone();
-        self.once_a_tip(&self.known_records, |git, session| {
+        once_a_tip(self, &self.known_records, |git, session| {
             let after = before.and_then(|(at, known)| known.after_task(git, session, &at));
             after.map_or_else(|| KnownRecords::of(git, session), Ok)
         })
@@ -238,33 +242,42 @@ impl<'a> Run<'a> {
 
     /// What the session's commits changed outside `.cowork`, read once for each tip.
     pub(crate) fn committed_code(&self) -> anyhow::Result<Rc<CommittedCode>> {
-        self.once_a_tip(&self.committed_code, session::committed_code)
+        once_a_tip(self, &self.committed_code, session::committed_code)
     }
 
-    fn once_a_tip<T>(
-        &self,
-        kept: &RefCell<Option<(Oid, Rc<T>)>>,
-        read: impl FnOnce(&Git, &Session) -> anyhow::Result<T>,
-    ) -> anyhow::Result<Rc<T>> {
-        let tip = &self.session.tip;
-        if let Some((_, known)) = kept.borrow().as_ref().filter(|(at, _)| at == tip) {
-            return Ok(Rc::clone(known));
-        }
-        let known = Rc::new(read(self.env.git, &self.session)?);
-        kept.replace(Some((tip.clone(), Rc::clone(&known))));
-        Ok(known)
+    /// The session's documents in the working tree.
+    pub(crate) const fn files(&self) -> &SessionFiles<'a> {
+        &self.files
     }
 
-    pub(crate) fn files(&self) -> SessionFiles<'_> {
-        let name = &self.session.name;
-        self.env.workspace.session_files(name.artifact_dir(), name.record_dir())
+    /// The session's documents in the working tree, as records.
+    pub(crate) fn store(&self) -> Store<'_> {
+        Store::new(&self.files)
+    }
+
+    /// The session's documents in a commit or tree.
+    pub(crate) fn files_at(&self, commit: &Oid) -> CommittedFiles {
+        CommittedFiles::new(self.env.git, &self.session.name, commit)
+    }
+
+    /// The path of one of the session's documents.
+    pub(crate) fn path_of(&self, artifact: Artifact) -> String {
+        artifact_path(&self.session.name, artifact)
+    }
+
+    /// The tree that a commit of the session's files would have now.
+    pub(crate) fn tree(&self) -> anyhow::Result<Oid> {
+        self.recorder().tree(&self.session.tip)
+    }
+
+    /// Fails if HEAD or the branch has moved: then the files are not the draft's.
+    pub(crate) fn expect_tip(&self) -> anyhow::Result<()> {
+        self.recorder().expect_tip(&self.session.tip)
     }
 
     /// Reads the session again after a commit of the run.
     pub(crate) fn advance(&mut self, tip: &Oid) -> anyhow::Result<()> {
-        self.tell_of_hooks()?;
-        self.session = Session::load(self.env.git, &self.session.name, tip)?;
-        self.env.workspace.written().clear()
+        self.advance_leaving(tip, &[])
     }
 
     /// Like [`advance`](Self::advance), after a commit that left these paths to later commits.
@@ -284,8 +297,6 @@ impl<'a> Run<'a> {
     /// Adds feedback to the session's file and emits events. Entries that exist already (from a
     /// killed run) are not added twice.
     pub(crate) fn give_feedback(&self, entries: Vec<Feedback>) -> anyhow::Result<()> {
-        let files = self.files();
-        let store = Store::new(&files);
         let known = self.feedback_so_far()?;
         let by_person = entries.iter().filter(|entry| entry.from == Origin::Human);
         let by_person: Vec<String> = by_person.map(|entry| entry.details.clone()).collect();
@@ -314,7 +325,7 @@ impl<'a> Run<'a> {
                 details: entry.details.clone(),
             });
         }
-        store.add_feedback(&new)?;
+        self.store().add_feedback(&new)?;
         by_person.iter().for_each(|words| self.env.typed.recorded(words));
         Ok(())
     }
@@ -326,9 +337,7 @@ impl<'a> Run<'a> {
         if !feedback.iter().any(mechanical) {
             return Ok(feedback.to_vec());
         }
-        let (git, session) = (self.env.git, &self.session);
-        let files = CommittedFiles::new(git, &session.name, &session.tip);
-        let committed = Store::new(&files).feedback()?;
+        let committed = Store::new(&self.files_at(&self.session.tip)).feedback()?;
         let is_open = |entry: &&Feedback| !mechanical(entry) || !committed.contains(entry);
         Ok(feedback.iter().filter(is_open).cloned().collect())
     }
@@ -344,8 +353,7 @@ impl<'a> Run<'a> {
 
     /// All feedback of this session, with requests to go back.
     pub(crate) fn all_feedback(&self) -> anyhow::Result<Vec<Feedback>> {
-        let files = self.files();
-        let mut said = Store::new(&files).feedback()?;
+        let mut said = self.store().feedback()?;
         said.retain(|entry| !entry.is_reason());
         Ok(said)
     }
@@ -404,6 +412,21 @@ impl<'a> Run<'a> {
         let model = self.env.models.get(name)?;
         Ok(Player { name: name.to_owned(), config: config.clone(), model })
     }
+}
+
+/// What is read once for each tip.
+fn once_a_tip<T>(
+    run: &Run<'_>,
+    kept: &RefCell<Option<(Oid, Rc<T>)>>,
+    read: impl FnOnce(&Git, &Session) -> anyhow::Result<T>,
+) -> anyhow::Result<Rc<T>> {
+    let tip = &run.session.tip;
+    if let Some((_, known)) = kept.borrow().as_ref().filter(|(at, _)| at == tip) {
+        return Ok(Rc::clone(known));
+    }
+    let known = Rc::new(read(run.env.git, &run.session)?);
+    kept.replace(Some((tip.clone(), Rc::clone(&known))));
+    Ok(known)
 }
 
 /// The current time, for a feedback entry.

@@ -9,7 +9,7 @@
 //! configuration: content that a person has not seen is never recorded as approved, and nobody is
 //! asked twice about the same content.
 
-use crate::artifact::{Artifact, Feedback, Files as _, Store};
+use crate::artifact::{Artifact, Feedback, Files as _};
 use crate::config::ReviewOrder;
 use crate::error::Error;
 use crate::event::Event;
@@ -28,7 +28,6 @@ use crate::pipeline::review::{self, feedback, other_model};
 use crate::pipeline::run::{Run, now};
 use crate::pipeline::{criteria, critic, edits, limits, protected_files, record_stage};
 use crate::record::DraftEnding;
-use crate::session::CommittedFiles;
 use crate::stages::{Approves, StageSpec};
 use crate::verify::require_readable;
 
@@ -69,7 +68,7 @@ pub(crate) async fn run_stage(
     feedback::take_up_comments(run, spec, &mut progress)?;
     loop {
         interrupt::check()?;
-        run.recorder().expect_tip(&run.session.tip)?;
+        run.expect_tip()?;
         let mut turned = step(run, spec, &mut progress).await?;
         if let StepOutcome::Asks(wish) = turned {
             turned = limits::request(run, spec, &mut progress, wish).await?;
@@ -167,9 +166,8 @@ async fn judge(
 fn require_earlier(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
     require_readable(run.env.git, &run.session)?;
     earlier_stages::tell_what_no_longer_holds(run, spec.stage)?;
-    let files = run.files();
-    let store = Store::new(&files);
-    let committed = CommittedFiles::new(run.env.git, &run.session.name, &run.session.tip);
+    let store = run.store();
+    let committed = run.files_at(&run.session.tip);
     let done = run.session.done();
     let left = |artifact: &Artifact| {
         done.iter().any(|stage| run.session.row(*stage).document() == Some(*artifact))
@@ -181,7 +179,7 @@ fn require_earlier(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
         if is_due && store.text(*artifact)?.is_none() {
             return Err(Error::repository(format!(
                 "{} is missing, and {} needs it",
-                crate::session::artifact_path(&run.session.name, *artifact),
+                run.path_of(*artifact),
                 spec.stage
             ))
             .hint("restore it: git checkout HEAD -- .cowork, or go back: git cowork revert --to STAGE")

@@ -116,8 +116,7 @@ fn asks_for_another_way(run: &Run<'_>, part: &Part<'_>) -> anyhow::Result<bool> 
 
 /// The first message of a part that continues a conversation, before its brief.
 pub(crate) fn opening(run: &Run<'_>, part: &Part<'_>, on: &GoesOn) -> anyhow::Result<String> {
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let mut out = String::new();
     let context = context_of(run, part.spec);
     for artifact in context.iter().chain(part.spec.artifacts) {
@@ -154,11 +153,10 @@ pub(crate) fn note(
     if part.role != Role::Actor || !run.joins(stage, stage) {
         return Ok(());
     }
-    let files = run.files();
     let mut known = before;
     let context = context_of(run, part.spec);
     let told = context.iter().chain(part.spec.artifacts);
-    known.extend(documents(run, &Store::new(&files), told)?);
+    known.extend(documents(run, &run.store(), told)?);
     // Which files feedback is about changes while the code is corrected.
     let paths = if part.corrects_code() { Vec::new() } else { part_files::paths_of(run, part)? };
     for one in instructions(run, paths.iter().map(String::as_str)) {

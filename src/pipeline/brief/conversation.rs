@@ -24,7 +24,7 @@ use crate::pipeline::prompts::{
 use crate::pipeline::protected_files;
 use crate::pipeline::run::{Run, now};
 use crate::pipeline::test_changes::tests_rule;
-use crate::session::{artifact_path, recorded_files};
+use crate::session::recorded_files;
 use crate::stage::{Role, Stage};
 use crate::stages::{self, Approves, StageSpec, Work};
 use crate::tool::{Context, Numbers};
@@ -128,8 +128,7 @@ async fn converse_once(
         transcript.go_on_from(on.before);
         told = on.documents;
     }
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let (tools, offered) = match without_tools {
         // An agent program's files are saved through the tool calls that a model would have made.
         true if works => (part.tools.clone(), Vec::new()),
@@ -174,14 +173,14 @@ async fn converse_once(
         iteration: part.iteration,
         task: part.task.map(|task| task.id.as_str()),
         store,
-        ledger: Ledger { files: &files, recorded: &recorded, history: known.as_ref() },
+        ledger: Ledger { files: run.files(), recorded: &recorded, history: known.as_ref() },
         workspace: run.env.workspace,
         limits: &limits,
         commands: &commands,
         command_tools: &command_tools,
         numbers: Numbers::new(draft_ids::load(run), &keep_ids),
         new_id: String::new(),
-        code: &|| run.recorder().tree(&run.session.tip).ok().map(String::from),
+        code: &|| run.tree().ok().map(String::from),
         coded: &|plan| project_files::tasks_with_code(run, plan, part.task).unwrap_or_default(),
         person: &notes,
         earlier: &earlier,
@@ -241,8 +240,7 @@ fn asked(
 
 /// The start of a new conversation, before its brief.
 fn beginning(run: &Run<'_>, part: &Part<'_>, restarts: u32) -> anyhow::Result<String> {
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let mut out = match &part.opening {
         Some(opening) => opening.clone(),
         None => background(run, part, &store)?,
@@ -370,7 +368,7 @@ pub(crate) fn brief_variables(
         unasked: Unasked::default(),
         next_ids: draft_ids::next(run, spec)?,
         saved: match spec.document() {
-            Some(document) => Store::new(&run.files()).text(document)?.is_some(),
+            Some(document) => run.store().text(document)?.is_some(),
             None => true,
         },
         levels: MAX_LEVELS,
@@ -410,13 +408,12 @@ pub(crate) fn brief_variables(
 fn document_path(run: &Run<'_>, spec: &StageSpec) -> String {
     let change = || spec.artifacts.iter().copied().find(|own| *own == Artifact::ChangeRequest);
     let own = spec.document().or_else(change);
-    own.map(|own| artifact_path(&run.session.name, own)).unwrap_or_default()
+    own.map(|own| run.path_of(own)).unwrap_or_default()
 }
 
 /// The id of the plan's last top-level task; empty if there is none.
 fn last_task(run: &Run<'_>) -> anyhow::Result<String> {
-    let files = run.files();
-    let tasks = Store::new(&files).plan()?.tasks;
+    let tasks = run.store().plan()?.tasks;
     let last = tasks.into_iter().rfind(Task::is_top_level);
     Ok(last.map(|task| task.id).unwrap_or_default())
 }

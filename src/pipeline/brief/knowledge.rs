@@ -2,8 +2,8 @@
 //! files it touches come first. They are read from the session's tip, so that a model sees only
 //! committed text, and are presented as data, not as instructions.
 
+use crate::artifact::Task;
 use crate::artifact::knowledge::{Fact, KNOWLEDGE};
-use crate::artifact::{Store, Task};
 use crate::codebase::FileNames;
 use crate::git;
 use crate::pipeline::brief::sections::section;
@@ -58,8 +58,7 @@ fn within<'a>(facts: impl Iterator<Item = &'a Fact>) -> String {
 
 /// The files of the task; without a task, those of the plan and those that the idea names.
 fn touched(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<Vec<String>> {
-    let files = run.files();
-    let plan = Store::new(&files).plan()?;
+    let plan = run.store().plan()?;
     if let Some(task) = task {
         return Ok(plan.files_of(&task.id).map(str::to_owned).collect());
     }

@@ -6,7 +6,7 @@ use crate::pipeline::progress::edit::tells_edit;
 use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::prompts::FeedbackItem;
 use crate::pipeline::run::Run;
-use crate::session::{CommittedFiles, Kind};
+use crate::session::Kind;
 use crate::stage::Stage;
 use crate::stages::StageSpec;
 
@@ -63,7 +63,7 @@ fn said_before_last_task(run: &Run<'_>) -> anyhow::Result<Vec<Feedback>> {
     let Some(task) = recent.find(|entry| matches!(entry.kind, Kind::Task(_))) else {
         return Ok(Vec::new());
     };
-    let files = CommittedFiles::new(run.env.git, &run.session.name, &task.commit);
+    let files = run.files_at(&task.commit);
     Store::new(&files).feedback()
 }
 

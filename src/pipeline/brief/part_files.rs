@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use crate::artifact::{Store, Task};
+use crate::artifact::Task;
 use crate::codebase::{self, FileNames, Map};
 use crate::git;
 use crate::pipeline::brief::part::Part;
@@ -33,8 +33,7 @@ pub(crate) struct Known<'a> {
 /// The files a task names, as they are now, and the definitions in neighbouring files: the actor
 /// need not start by reading.
 fn task_files(run: &Run<'_>, task: &Task, known: &Known<'_>) -> anyhow::Result<String> {
-    let files = run.files();
-    let plan = Store::new(&files).plan()?;
+    let plan = run.store().plan()?;
     let mut words = String::new();
     for part in plan.with_sub_tasks(&task.id) {
         let _ = write!(words, " {} {}", part.description, part.acceptance_criteria.join(" "));
@@ -122,8 +121,7 @@ pub(super) fn instruction_sections(
 /// The files that a part works on: those of its task, those that feedback on the code is about, or
 /// those that the triage of a change without a plan named.
 pub(crate) fn paths_of(run: &Run<'_>, part: &Part<'_>) -> anyhow::Result<Vec<String>> {
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     Ok(match part.task {
         Some(task) => store.plan()?.files_of(&task.id).map(str::to_owned).collect(),
         None if part.corrects_code() => files_to_correct(run, &part.feedback())?,

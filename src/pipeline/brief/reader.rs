@@ -1,22 +1,17 @@
 //! The draft in the form that critics and challengers get.
 
-use crate::artifact::Store;
 use crate::git::{self, DiffStyle};
 use crate::pipeline::brief::sections::{DIFF, artifacts, section};
 use crate::pipeline::files::approved_content;
 use crate::pipeline::run::Run;
-use crate::session::artifact_path;
 use crate::stages::{Approves, StageSpec};
 
 /// The draft for a critic or challenger: the documents, or the diff of the code.
 pub(crate) fn draft_for_reader(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
     match spec.approves {
-        Approves::Artifacts => {
-            let files = run.files();
-            artifacts(run, &Store::new(&files), &spec.own_artifacts())
-        }
+        Approves::Artifacts => artifacts(run, &run.store(), &spec.own_artifacts()),
         Approves::Tree => {
-            let tree = run.recorder().tree(&run.session.tip)?;
+            let tree = run.tree()?;
             let diff = approved_content::shown_diff(
                 run,
                 spec,
@@ -36,10 +31,9 @@ pub(crate) fn draft_for_reader(run: &Run<'_>, spec: &StageSpec) -> anyhow::Resul
 pub(crate) fn change_for_reader(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
     let start = run.session.history.first().filter(|_| run.session.is_patch());
     let Some(start) = start.filter(|_| spec.leaves_records()) else { return Ok(String::new()) };
-    let tree = run.recorder().tree(&run.session.tip)?;
+    let tree = run.tree()?;
     let documents = spec.artifacts.iter().filter(|artifact| artifact.document().is_none());
-    let paths: Vec<String> =
-        documents.map(|document| artifact_path(&run.session.name, *document)).collect();
+    let paths: Vec<String> = documents.map(|document| run.path_of(*document)).collect();
     let mut diff =
         git::diff::text(run.env.git, &start.commit, &tree, &paths, DiffStyle::Patch, false)?;
     if diff.trim().is_empty() {

@@ -23,7 +23,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::artifact::{Artifact, Store, Task};
+use crate::artifact::{Artifact, Task};
 use crate::codebase::{self, FileNames, Manifests, Map, Source as _, Tree};
 use crate::git::{self, Git, Oid};
 use crate::languages;
@@ -170,8 +170,7 @@ pub(crate) fn guidance_text(run: &Run<'_>) -> anyhow::Result<String> {
 }
 
 fn language_names(run: &Run<'_>) -> anyhow::Result<Vec<&'static str>> {
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let mut paths = git::paths::tracked(run.env.git)?;
     paths.extend(store.plan()?.tasks.iter().flat_map(Task::files).map(str::to_owned));
     paths.sort();

@@ -14,7 +14,6 @@ use crate::headings;
 use crate::pipeline::change::scope;
 use crate::pipeline::files::project_files;
 use crate::pipeline::run::Run;
-use crate::session::artifact_path;
 use crate::stages::StageSpec;
 
 /// Maximum bytes of each artifact.
@@ -107,7 +106,7 @@ pub fn artifacts_of_change(
             artifact.file_name(),
             left_out.join("; ")
         );
-        section(&mut out, &artifact_path(&run.session.name, *artifact), &text, ARTIFACT);
+        section(&mut out, &run.path_of(*artifact), &text, ARTIFACT);
     }
     Ok(out)
 }
@@ -120,7 +119,7 @@ pub fn artifact_section(
 ) -> anyhow::Result<String> {
     let mut out = String::new();
     if let Some(text) = shown(run, store, artifact)? {
-        section(&mut out, &artifact_path(&run.session.name, artifact), &text, ARTIFACT);
+        section(&mut out, &run.path_of(artifact), &text, ARTIFACT);
     }
     Ok(out)
 }

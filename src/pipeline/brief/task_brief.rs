@@ -1,6 +1,6 @@
 //! A task and its sub-tasks, in the form its brief contains.
 
-use crate::artifact::{Component, Feature, Store, Task};
+use crate::artifact::{Component, Feature, Task};
 use crate::pipeline::brief::sections::section;
 use crate::pipeline::files::task_files;
 use crate::pipeline::prompts::TaskItem;
@@ -12,8 +12,7 @@ const TOLD: usize = 2_500;
 /// A top-level task with its sub-tasks. This is all that its actor sees of the sub-tasks, whose
 /// files and criteria are as binding as the task's.
 pub(crate) fn task_item(run: &Run<'_>, task: &Task) -> anyhow::Result<TaskItem> {
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let plan = store.plan()?;
     let names =
         Names { features: store.features()?.features, components: store.design()?.components };

@@ -1,6 +1,5 @@
 //! The depth of a change request: its triage decides, unless the user or the configuration did.
 
-use crate::artifact::Store;
 use crate::pipeline::run::Run;
 use crate::session::{Entry, key};
 use crate::stage::Depth;
@@ -20,8 +19,7 @@ pub(crate) fn depth(run: &Run<'_>) -> anyhow::Result<Depth> {
     if let Some(depth) = run.env.config.project.depth.fixed() {
         return Ok(depth);
     }
-    let files = run.files();
-    let scope = Store::new(&files).change_request()?.unwrap_or_default().scope;
+    let scope = run.store().change_request()?.unwrap_or_default().scope;
     let quick = stages::depth(Depth::Quick);
     let more = quick.plans_for(scope) && !session.lacks_prd();
     let named = run.env.stop_after.is_some_and(|stage| !quick.has(stage));

@@ -1,13 +1,13 @@
 //! Reviewers' comments on a delivered session: they become a task, and coding opens again.
 
 use crate::artifact::sections::{Change, Record};
-use crate::artifact::{Artifact, IdKind, Ledger, Origin, Plan, Store, Task, TaskStatus};
+use crate::artifact::{Artifact, IdKind, Ledger, Origin, Plan, Task, TaskStatus};
 use crate::error::Error;
 use crate::git;
 use crate::pipeline::files::task_files;
 use crate::pipeline::run::Run;
 use crate::record::{self, ApprovedContent, Recorded, ReviewRecord};
-use crate::session::{Verdict, artifact_path, recorded_files, subject_line};
+use crate::session::{Verdict, recorded_files, subject_line};
 use crate::stage::Stage;
 use crate::stages::code_stage;
 use crate::verify::require_readable;
@@ -73,7 +73,7 @@ pub(crate) fn reopen(run: &mut Run<'_>, comments: &str) -> anyhow::Result<()> {
 /// The files that comments are added to.
 fn commented_paths(run: &Run<'_>) -> Vec<String> {
     let artifacts = [&[Artifact::Feedback][..], &PLAN].concat();
-    artifacts.into_iter().map(|file| artifact_path(&run.session.name, file)).collect()
+    artifacts.into_iter().map(|file| run.path_of(file)).collect()
 }
 
 /// Restores the files of a run that died, or was refused, before its comments were recorded. Files
@@ -92,8 +92,7 @@ pub(crate) fn put_back_comments(run: &Run<'_>) -> anyhow::Result<()> {
 /// Adds to the plan a task that answers the comments. Returns the plan's new content, which counts
 /// as approved by the person who commented, or `None` if the session has no tasks.
 fn plan_for(run: &Run<'_>, comments: &str) -> anyhow::Result<Option<ApprovedContent>> {
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let plan = store.plan()?;
     let Some(like) = spoken_of(&plan, comments) else { return Ok(None) };
     let title = title(comments);
@@ -111,10 +110,9 @@ fn plan_for(run: &Run<'_>, comments: &str) -> anyhow::Result<Option<ApprovedCont
         ..Task::default()
     }
     .from_review();
-    let ledger = Ledger { files: &files, recorded: &recorded, history: known.as_ref() };
+    let ledger = Ledger { files: run.files(), recorded: &recorded, history: known.as_ref() };
     ledger.change(&[Change::Put(Record::Task(task))])?;
-    let paths: Vec<String> =
-        PLAN.iter().map(|artifact| artifact_path(&run.session.name, *artifact)).collect();
+    let paths: Vec<String> = PLAN.iter().map(|artifact| run.path_of(*artifact)).collect();
     let blobs = git::blobs::hash_files(run.env.git, &paths, crate::git::Store::Write)?;
     let names = PLAN.iter().map(|artifact| artifact.file_name().to_owned());
     Ok(Some(ApprovedContent(
@@ -127,8 +125,7 @@ pub(crate) fn close_review_task(run: &Run<'_>, task: &Task) -> anyhow::Result<()
     if !task.is_from_review() || task_files::uncommitted_code(run)?.is_empty() {
         return Ok(());
     }
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let mut plan = store.plan()?;
     let open = |t: &&mut Task| t.id == task.id && t.status != TaskStatus::Blocked;
     if let Some(task) = plan.tasks.iter_mut().find(open) {

@@ -3,12 +3,12 @@
 
 use crate::artifact::check::{self, Report, UNPLANNED};
 use crate::artifact::record_diff::{self, Became, Change};
-use crate::artifact::{Artifact, Files as _, Origin, Scope, Store, Task};
+use crate::artifact::{Artifact, Files as _, Origin, Scope, Task};
 use crate::git;
 use crate::pipeline::files::{approved_content, project_files};
 use crate::pipeline::outcome::{Asked, Request};
 use crate::pipeline::run::Run;
-use crate::session::{self, CommittedFiles, changes_within, parents_files};
+use crate::session::{self, changes_within, parents_files};
 use crate::stage::Stage;
 use crate::stages::StageSpec;
 use crate::tool::GoBack;
@@ -39,7 +39,7 @@ pub(crate) fn report_on_idea(run: &Run<'_>) -> anyhow::Result<Report> {
     };
     let files = run.files();
     let touched = before.read(Artifact::Idea)? != files.read(Artifact::Idea)?;
-    Ok(if touched { check::idea(&Store::new(&files), false) } else { Report::default() })
+    Ok(if touched { check::idea(&run.store(), false) } else { Report::default() })
 }
 
 /// The changes made to these records so far; `None` if the session is not a change request.
@@ -49,11 +49,11 @@ pub(crate) fn changes_of(
 ) -> anyhow::Result<Option<Vec<Change>>> {
     let Some(before) = parents_files(run.env.git, &run.session) else { return Ok(None) };
     let known = project_files::baseline_of_change(run)?.unwrap_or_default();
-    let mut changes = record_diff::changes(&before, &run.files(), artifacts)?;
+    let mut changes = record_diff::changes(&before, run.files(), artifacts)?;
     changes.retain(|change| change.became != Became::Added || !known.has(&change.id));
     // Changes that another session made to a record do not count, even if they were merged in.
     for (_, entry) in changes_within(run.env.git, &run.session)? {
-        let theirs = CommittedFiles::new(run.env.git, &run.session.name, &entry.commit);
+        let theirs = run.files_at(&entry.commit);
         let theirs = record_diff::changes(&before, &theirs, artifacts)?;
         changes.retain(|change| change.became == Became::Added || !theirs.contains(change));
     }
@@ -107,8 +107,7 @@ pub(crate) fn widened(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<
     let Some(mut scope) = run.session.scope.filter(|_| !removed.is_empty()) else {
         return Ok(None);
     };
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let mut followers = Vec::new();
     for (document, is_named) in
         [(Artifact::Design, &mut scope.design), (Artifact::Plan, &mut scope.plan)]
@@ -148,7 +147,7 @@ pub(crate) fn changes_nothing(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result
     let start = run.session.history.first().filter(|_| run.session.is_patch());
     let has_documents = spec.is_before_code() && spec.leaves_records();
     let Some(start) = start.filter(|_| has_documents) else { return Ok(false) };
-    let tree = run.recorder().tree(&run.session.tip)?;
+    let tree = run.tree()?;
     let own = approved_content::document_paths(run, spec);
     let changed = git::paths::changed(run.env.git, &start.commit, &tree)?;
     Ok(!changed.iter().any(|path| own.contains(path)))
@@ -177,16 +176,13 @@ pub(crate) fn unchanged_stage(
 
 /// The top-level tasks this session added: in a session that is not a change request, all of them.
 pub(crate) fn own_tasks(run: &Run<'_>) -> anyhow::Result<Vec<Task>> {
-    let files = run.files();
-    session::own_tasks(run.env.git, &run.session, Store::new(&files).plan()?)
+    session::own_tasks(run.env.git, &run.session, run.store().plan()?)
 }
 
 /// Files the change has touched that neither its triage nor one of its own tasks names. Empty if
 /// triage named no files.
 pub(crate) fn outside_scope(run: &Run<'_>, touched: &[String]) -> anyhow::Result<Vec<String>> {
-    let files = run.files();
-    let Some(change) = Store::new(&files).change_request()?.filter(|_| run.session.is_patch())
-    else {
+    let Some(change) = run.store().change_request()?.filter(|_| run.session.is_patch()) else {
         return Ok(Vec::new());
     };
     let mut scope = change.affected_files;

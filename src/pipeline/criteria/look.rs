@@ -26,7 +26,7 @@ pub(crate) async fn look_at_named_tests(
     }
     let tree = match found {
         Some(evidence) => evidence.tree.clone(),
-        None => run.recorder().tree(&run.session.tip)?,
+        None => run.tree()?,
     };
     let evidence = found.get_or_insert_with(|| Evidence::without_runs(tree.clone()));
     evidence.earlier = recorded::tests_on(run, &tree)?;

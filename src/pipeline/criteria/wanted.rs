@@ -21,8 +21,7 @@ pub(super) struct Wanted {
 /// The tests that criteria name, each once. A test that the parent of a change request
 /// already named need not fail on the base: that was the parent's obligation.
 pub(super) fn wanted(run: &Run<'_>) -> anyhow::Result<Vec<Wanted>> {
-    let files = run.files();
-    let requirements = Store::new(&files).requirements()?.requirements;
+    let requirements = run.store().requirements()?.requirements;
     let known = match session::parents_files(run.env.git, &run.session) {
         Some(parents) => Store::new(&parents).requirements()?.requirements,
         None => Vec::new(),

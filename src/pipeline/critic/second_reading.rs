@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use crate::artifact::{Artifact, Origin, Store};
+use crate::artifact::{Artifact, Origin};
 use crate::git::{self, DiffStyle, Oid};
 use crate::pipeline::brief::reader::WHOLE_CODE;
 use crate::pipeline::brief::sections::{DIFF, artifact_section, section};
@@ -37,7 +37,7 @@ pub(crate) fn changes_since_reading(
     let Some(read) = read else { return Ok(None) };
     let mut opening = String::new();
     section(&mut opening, "Your feedback so far", &own_words(run, spec, by, progress)?, SAID);
-    let tree = run.recorder().tree(&run.session.tip)?;
+    let tree = run.tree()?;
     let Changes { mut diff, whole, unchanged } = match spec.approves {
         Approves::Artifacts => changed_documents(run, spec, read, &tree)?,
         Approves::Tree => changed_code(run, spec, read, &tree)?,
@@ -91,8 +91,7 @@ fn changed_documents(
     read: &Oid,
     tree: &Oid,
 ) -> anyhow::Result<Changes> {
-    let files = run.files();
-    let (store, name) = (Store::new(&files), &run.session.name);
+    let (store, name) = (run.store(), &run.session.name);
     let mut changes = Changes::default();
     let mut unchanged = Vec::new();
     for artifact in spec.artifacts {
@@ -132,12 +131,11 @@ fn changed_code(
         tree,
         DiffStyle::Patch,
     )?;
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let mut context = Vec::new();
     for artifact in spec.context.iter().chain(&[Artifact::ChangeRequest]) {
         if store.text(*artifact)?.is_some() {
-            context.push(artifact_path(&run.session.name, *artifact));
+            context.push(run.path_of(*artifact));
         }
     }
     let mut changes =

@@ -1,6 +1,6 @@
 //! Tasks whose code existed before the session began.
 
-use crate::artifact::{Artifact, Store, TaskStatus};
+use crate::artifact::{Artifact, TaskStatus};
 use crate::pipeline::run::Run;
 use crate::stages::StageSpec;
 
@@ -9,8 +9,7 @@ pub(crate) fn complete_tasks(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<
     if !spec.writes_code() || !run.session.file.is_adopted() {
         return Ok(());
     }
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let mut plan = store.plan()?;
     let adopted = run.session.completed_tasks();
     let is_open = |status| matches!(status, TaskStatus::Pending | TaskStatus::InProgress);

@@ -17,7 +17,7 @@ pub(crate) fn check_report(
     spec: &StageSpec,
     progress: &Progress,
 ) -> anyhow::Result<Report> {
-    report_on(run, spec, progress, &run.files())
+    report_on(run, spec, progress, run.files())
 }
 
 /// Like [`check_report`], with these files instead of those in the working tree.
@@ -54,8 +54,7 @@ pub(crate) fn remarks(
 ) -> anyhow::Result<Vec<String>> {
     let mut remarks = Vec::from_iter(scope::unchanged_stage(run, spec, &progress.newest.words)?);
     if spec.rechecks {
-        let files = run.files();
-        let uncovered = not_covered(run, &Store::new(&files))?;
+        let uncovered = not_covered(run, &run.store())?;
         remarks.extend(uncovered.iter().map(|(id, why)| format!("{id} is not covered: {why}")));
     }
     Ok(remarks)

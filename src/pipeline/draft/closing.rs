@@ -6,7 +6,7 @@ use std::cell::Cell;
 
 use crate::agent::{AfterWords, Ending, Standing};
 use crate::artifact::check::Report;
-use crate::artifact::{Artifact, Store, Task, TaskStatus};
+use crate::artifact::{Artifact, Task, TaskStatus};
 use crate::git::{self, Oid};
 use crate::model::BoxFuture;
 use crate::model::prose::{document_between_tags, whole_document};
@@ -89,13 +89,13 @@ impl<'a, 'r> Closing<'a, 'r> {
             Tasks::Done => {}
         }
         // After a branch switch the files in the working tree are not the draft's.
-        run.recorder().expect_tip(&run.session.tip)?;
+        run.expect_tip()?;
         self.progress.note_checked(&outcome.checked);
         finish_draft::finish(run, spec, self.progress, self.task)?;
         if let Some(standing) = self.of_unchanged()? {
             return Ok(standing);
         }
-        let tree = run.recorder().tree(&run.session.tip)?;
+        let tree = run.tree()?;
         if self.told.as_ref() == Some(&tree) {
             return Ok(Standing::Open);
         }
@@ -120,8 +120,7 @@ impl<'a, 'r> Closing<'a, 'r> {
         if self.spec.work == Work::Whole {
             return Ok(Tasks::Done);
         }
-        let files = self.run.files();
-        let plan = Store::new(&files).plan()?;
+        let plan = self.run.store().plan()?;
         let ours = |task: &&Task| match self.task {
             Some(own) => task.id == own.id,
             None => task.is_top_level(),
@@ -194,8 +193,7 @@ impl Ending for Closing<'_, '_> {
         };
         let artifact = self.spec.document().unwrap_or(*artifact);
         let tool = artifact.save_tool();
-        let files = self.run.files();
-        let there = Store::new(&files).text(artifact)?.is_some();
+        let there = self.run.store().text(artifact)?.is_some();
         let in_words = match document_between_tags(words) {
             None if !there => whole_document(words),
             between => between,

@@ -1,7 +1,7 @@
 //! The subject and body of a stage's commit.
 
 use crate::artifact::knowledge::take_proposals;
-use crate::artifact::{Store, record_diff};
+use crate::artifact::record_diff;
 use crate::pipeline::change::scope;
 use crate::pipeline::draft::imported;
 use crate::pipeline::evidence::Evidence;
@@ -44,7 +44,6 @@ fn facts<T>(
     progress: &Progress,
     with: impl FnOnce(&Facts<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let files = run.files();
     // Counting files reads the whole tree, and only coding uses the number.
     let files_changed = match spec.approves {
         Approves::Tree => {
@@ -63,7 +62,7 @@ fn facts<T>(
     with(&Facts {
         changes,
         own_tasks: &own_tasks,
-        store: Store::new(&files),
+        store: run.store(),
         title: &run.session.file.title,
         files: files_changed,
         tests: evidence.map(Evidence::summary),

@@ -15,7 +15,6 @@ use crate::pipeline::progress::Progress;
 use crate::pipeline::report::{self, cell};
 use crate::pipeline::run::Run;
 use crate::pipeline::test_changes::{self, asked};
-use crate::session::artifact_path;
 use crate::stages::{self, CheckInput, Known, StageSpec, WrittenHere};
 
 /// Maximum characters of a line about a run or finding.
@@ -33,8 +32,7 @@ pub(crate) fn finish(
     task: Option<&Task>,
 ) -> anyhow::Result<()> {
     put_back_others(run, spec)?;
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     if let (Some(finish), Some(document)) = (spec.finish, spec.document())
         && let Some(text) = store.text(document)?
     {
@@ -52,8 +50,7 @@ pub(crate) fn write_here(
     spec: &StageSpec,
     progress: &Progress,
 ) -> anyhow::Result<bool> {
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let (Some(when), Some(rendered)) = (run.depth().written_here(spec.stage), spec.rendered) else {
         return Ok(false);
     };
@@ -78,8 +75,7 @@ pub(crate) fn finish_features(
     if spec.is_before_code() {
         return Ok(false);
     }
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let before = store.features()?;
     let mut features = before.clone();
     let (plan, code) = (store.plan()?, project_files::code_changes(run, task)?);
@@ -119,8 +115,7 @@ fn put_back_others(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
         may_change.extend([Artifact::Features, Artifact::ImplementationPlan]);
     }
     let others = Artifact::ALL.into_iter().filter(|artifact| !may_change.contains(artifact));
-    let mut others: Vec<String> =
-        others.map(|artifact| artifact_path(&run.session.name, artifact)).collect();
+    let mut others: Vec<String> = others.map(|artifact| run.path_of(artifact)).collect();
     let by_commands = run.env.workspace.command_effects().documents();
     others.retain(|path| by_commands.contains(path));
     if others.is_empty() {

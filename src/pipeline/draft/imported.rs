@@ -21,7 +21,7 @@ pub(crate) fn dropped(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<
     if !spec.artifacts.contains(&Artifact::Plan) || files.read(Artifact::Plan)?.is_none() {
         return Ok(None);
     }
-    let there = named_records(&files)?;
+    let there = named_records(files)?;
     let kinds = [
         (IdKind::Requirement, origin.requirements),
         (IdKind::Feature, origin.features),

@@ -1,7 +1,7 @@
 //! Saves a draft in its ref, with the notes needed when the run stops, and records why a commit was
 //! refused.
 
-use crate::artifact::{FeedbackType, Origin, Severity, Store, TaskStatus};
+use crate::artifact::{FeedbackType, Origin, Severity, TaskStatus};
 use crate::event::Event;
 use crate::pipeline::checks;
 use crate::pipeline::files::approved_content;
@@ -67,8 +67,7 @@ pub(crate) fn announce(
 
 /// The number of completed tasks of the plan, and of all tasks.
 fn count_tasks(run: &Run<'_>) -> anyhow::Result<(usize, usize)> {
-    let files = run.files();
-    let plan = Store::new(&files).plan()?;
+    let plan = run.store().plan()?;
     let tasks = plan.tasks.iter().filter(|task| task.is_top_level());
     let done = tasks.clone().filter(|task| task.status == TaskStatus::Completed).count();
     Ok((done, tasks.count()))

@@ -13,7 +13,7 @@ pub(crate) mod self_review;
 pub(crate) mod stop;
 pub(crate) mod tasks;
 
-use crate::artifact::{Files as _, Origin, Store};
+use crate::artifact::{Files as _, Origin};
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::sections::artifacts;
 use crate::pipeline::brief::{conversation, draft_ids};
@@ -27,7 +27,6 @@ use crate::pipeline::prompts::DRAFT_AGAIN;
 use crate::pipeline::run::Run;
 use crate::pipeline::{protected_files, test_changes, usage};
 use crate::record::DraftEnding;
-use crate::session::CommittedFiles;
 use crate::stage::Role;
 use crate::stages::Prompt;
 use crate::stages::{StageSpec, Work};
@@ -71,7 +70,7 @@ pub(crate) async fn make_draft(
         return Ok(turned);
     }
     // After a branch switch the files in the working tree are not the draft's.
-    run.recorder().expect_tip(&run.session.tip)?;
+    run.expect_tip()?;
     finish_draft::finish(run, spec, progress, None)?;
     keep::keep(run, spec, progress)?;
     if let (Work::Tasks { .. }, Some(draft)) = (spec.work, &progress.newest.commit) {
@@ -131,9 +130,8 @@ fn again(spec: &StageSpec, progress: &Progress, prompt: Prompt) -> Prompt {
 /// drafts of earlier runs of the stage. In a change request, or if a commit (such as the parent
 /// session's) already contains the stage's document, the actor gets them from the first draft on.
 fn draft_so_far(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<String> {
-    let files = run.files();
-    let store = Store::new(&files);
-    let committed = CommittedFiles::new(run.env.git, &run.session.name, &run.session.tip);
+    let store = run.store();
+    let committed = run.files_at(&run.session.tip);
     let there = |document| committed.read(document).map(|text| text.is_some());
     let again = progress.iteration > 1
         || run.session.is_patch()

@@ -103,7 +103,7 @@ pub(crate) async fn self_review(
     progress.newest.credit.merge(usage::take_credit(run));
     let unfixed = take_unfixed(run, spec, progress, &mut conversation);
     // After a branch switch the files in the working tree are not the draft's.
-    run.recorder().expect_tip(&run.session.tip)?;
+    run.expect_tip()?;
     let mut files = changed_since(run, &before)?;
     finish_draft::finish(run, spec, progress, None)?;
     // Sections that git-cowork writes itself are not part of the revision.
@@ -158,7 +158,7 @@ fn take_unfixed(
 
 /// The draft's files that differ from a commit, except the feedback.
 fn changed_since(run: &Run<'_>, before: &Oid) -> anyhow::Result<Vec<String>> {
-    let tree = run.recorder().tree(&run.session.tip)?;
+    let tree = run.tree()?;
     let mut paths = git::paths::changed(run.env.git, before, &tree)?;
     paths.retain(|path| !path.ends_with(Artifact::Feedback.file_name()));
     Ok(paths)

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::artifact::check::IGNORED;
 use crate::artifact::knowledge::take_proposals;
-use crate::artifact::{Artifact, Origin, Store, Task, TaskStatus};
+use crate::artifact::{Artifact, Origin, Task, TaskStatus};
 use crate::event::Event;
 use crate::pipeline::brief::conversation;
 use crate::pipeline::brief::part::Part;
@@ -130,8 +130,7 @@ impl Waiting {
         if self.unchanged.is_empty() {
             return Ok(false);
         }
-        let files = run.files();
-        let plan = Store::new(&files).plan()?;
+        let plan = run.store().plan()?;
         let waits = |id: &str| self.unchanged.iter().chain(&self.after).any(|own| own == id);
         // A dependency on a sub-task is one on its task.
         let mut needs = plan.with_sub_tasks(&task.id).flat_map(|part| &part.dependencies);
@@ -169,8 +168,7 @@ fn reopen(run: &Run<'_>, task: &Task) -> anyhow::Result<()> {
 }
 
 fn set_status(run: &Run<'_>, task: &Task, status: TaskStatus) -> anyhow::Result<()> {
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let mut plan = store.plan()?;
     for own in plan.tasks.iter_mut().filter(|own| own.id == task.id) {
         own.status = status;
@@ -274,8 +272,7 @@ async fn finish_task(
 }
 
 fn features_of(run: &Run<'_>, task: &Task) -> anyhow::Result<Vec<String>> {
-    let files = run.files();
-    let plan = Store::new(&files).plan()?;
+    let plan = run.store().plan()?;
     Ok(plan.features_of(&task.id).into_iter().map(str::to_owned).collect())
 }
 
@@ -298,8 +295,7 @@ fn task_is_completed(run: &Run<'_>, task: &Task) -> anyhow::Result<bool> {
 }
 
 fn task_status(run: &Run<'_>, task: &Task) -> anyhow::Result<Option<TaskStatus>> {
-    let files = run.files();
-    let plan = Store::new(&files).plan()?;
+    let plan = run.store().plan()?;
     Ok(plan.tasks.iter().find(|t| t.id == task.id).map(|t| t.status))
 }
 

@@ -15,7 +15,7 @@ use crate::pipeline::files::approved_content;
 use crate::pipeline::progress::Progress;
 use crate::pipeline::progress::edit::Edit;
 use crate::pipeline::run::Run;
-use crate::session::{CommittedFiles, Entry, artifact_path};
+use crate::session::Entry;
 use crate::stages::{Approves, StageSpec};
 
 /// Maximum bytes of a person's edit in the feedback to later drafts.
@@ -38,7 +38,7 @@ pub(crate) fn edit_since(
     if spec.approves == Approves::Tree {
         return Ok(None);
     }
-    let before = CommittedFiles::new(run.env.git, &run.session.name, shown);
+    let before = run.files_at(shown);
     let now = run.files();
     let mut files = Vec::new();
     for artifact in spec.artifacts {
@@ -68,7 +68,7 @@ pub(crate) fn tell_of_edited_earlier(run: &Run<'_>, spec: &StageSpec) -> anyhow:
     edited.clear();
     let earlier = documents.into_iter().filter(|artifact| !spec.artifacts.contains(artifact));
     let paths: Vec<String> = earlier
-        .map(|artifact| artifact_path(&run.session.name, artifact))
+        .map(|artifact| run.path_of(artifact))
         .filter(|path| !written.is_as_written(path))
         .collect();
     if paths.is_empty() {
@@ -119,7 +119,7 @@ pub(crate) fn note_edit_by_hand(
 ) -> anyhow::Result<bool> {
     let Some(mut new) = edit_since(run, spec, draft)? else { return Ok(false) };
     new.files.retain(|file| {
-        let path = crate::session::artifact_path(&run.session.name, *file);
+        let path = run.path_of(*file);
         !run.env.workspace.written().is_as_written(&path)
     });
     if new.files.is_empty() {
@@ -144,7 +144,7 @@ pub(crate) fn note_edit_of_killed_draft(
     let written = run.env.workspace.written();
     let paths = written.paths();
     let is_edited = spec.artifacts.iter().any(|artifact| {
-        let path = artifact_path(&run.session.name, *artifact);
+        let path = run.path_of(*artifact);
         paths.contains(&path) && !written.is_as_written(&path)
     });
     Ok(is_edited && note_edit_by_hand(run, spec, progress, &run.session.tip)?)
@@ -212,11 +212,11 @@ pub(crate) fn tell_edit(
 
 /// A person's changes, as a diff of the files they edited.
 fn diff_of(run: &Run<'_>, spec: &StageSpec, edit: &Edit) -> anyhow::Result<String> {
-    let tree = run.recorder().tree(&run.session.tip)?;
+    let tree = run.tree()?;
     if edit.files.is_empty() {
         return approved_content::shown_diff(run, spec, &edit.since, &tree, DiffStyle::Patch);
     }
-    let path = |file: &Artifact| crate::session::artifact_path(&run.session.name, *file);
+    let path = |file: &Artifact| run.path_of(*file);
     let paths: Vec<String> = edit.files.iter().map(path).collect();
     git::diff::text(run.env.git, &edit.since, &tree, &paths, DiffStyle::Patch, false)
 }

@@ -16,7 +16,7 @@ use crate::pipeline::progress::edit::{Edit, tells_edit};
 use crate::pipeline::progress::{Next, Progress};
 use crate::pipeline::run::Run;
 use crate::record::{self, DraftEnding};
-use crate::session::{CommittedFiles, RefNames, artifact_path};
+use crate::session::RefNames;
 use crate::stages::{Approves, StageSpec};
 
 /// Fields of the entry: blob ids by file name.
@@ -49,7 +49,7 @@ pub(crate) fn note_version(
     entry: &mut Feedback,
 ) -> anyhow::Result<()> {
     let git = run.env.git;
-    let path = |file: &Artifact| artifact_path(&run.session.name, *file);
+    let path = |file: &Artifact| run.path_of(*file);
     let paths: Vec<String> = edit.files.iter().map(path).collect();
     let theirs = git::blobs::hash_files(git, &paths, Store::No)?;
     let kept = progress.newest.commit.iter().chain([&run.session.tip]);
@@ -116,7 +116,7 @@ pub(crate) fn tell_of_overwritten(
 
 /// Returns the command that restores the person's version.
 fn way_back(run: &Run<'_>, broken: &Broken) -> anyhow::Result<String> {
-    let path = artifact_path(&run.session.name, broken.file);
+    let path = run.path_of(broken.file);
     let git = run.env.git;
     let draft = RefNames::draft(&run.session.name, run.stage.get());
     let mut commits: Vec<Oid> =
@@ -198,7 +198,7 @@ fn overwritten(
 }
 
 fn text_at(run: &Run<'_>, commit: &Oid, file: Artifact) -> anyhow::Result<String> {
-    let files = CommittedFiles::new(run.env.git, &run.session.name, commit);
+    let files = run.files_at(commit);
     Ok(files.read(file)?.unwrap_or_default())
 }
 

@@ -10,7 +10,7 @@ use crate::git::Oid;
 use crate::pipeline::brief::draft_ids;
 use crate::pipeline::protected_files;
 use crate::pipeline::run::Run;
-use crate::session::{CommittedFiles, recorded_files};
+use crate::session::recorded_files;
 use crate::verify;
 
 /// Runs `look` on the [`Ledger`] of the session's working tree.
@@ -45,7 +45,7 @@ pub(crate) fn put_back_json(run: &Run<'_>) -> anyhow::Result<bool> {
 /// notes; the caller handles refusals.
 pub(crate) fn settle(run: &Run<'_>) -> anyhow::Result<Settled> {
     put_back_json(run)?;
-    let settled = with_ledger(run, &run.files(), |ledger| {
+    let settled = with_ledger(run, run.files(), |ledger| {
         let settled = ledger.settle(Writer::Person)?;
         // A number that was given here is not given again if its record is deleted.
         draft_ids::see(run, ledger)?;
@@ -64,8 +64,8 @@ pub(crate) fn settle(run: &Run<'_>) -> anyhow::Result<Settled> {
 pub(crate) fn unreadable(run: &Run<'_>, shown: Option<&Oid>) -> anyhow::Result<Vec<String>> {
     let shown = shown.unwrap_or(&run.session.tip);
     let files = WithoutComments {
-        files: &run.files(),
-        shown: &CommittedFiles::new(run.env.git, &run.session.name, shown),
+        files: run.files(),
+        shown: &run.files_at(shown),
         prefix: &run.env.config.review.comment_prefix,
     };
     let look: fn(&Ledger<'_>) -> anyhow::Result<Vec<String>> = |ledger| Ledger::unreadable(ledger);
@@ -78,7 +78,7 @@ pub(crate) fn as_settled<T>(
     run: &Run<'_>,
     look: impl FnOnce(&dyn Files) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let settled = InMemory { files: &run.files(), written: RefCell::default() };
+    let settled = InMemory { files: run.files(), written: RefCell::default() };
     with_ledger(run, &settled, |ledger| ledger.settle(Writer::Person))?;
     look(&settled)
 }

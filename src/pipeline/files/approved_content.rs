@@ -87,7 +87,7 @@ fn changed_code(run: &Run<'_>, from: &Oid, to: &Oid) -> anyhow::Result<Vec<Strin
 
 /// The paths of the stage's documents.
 pub(crate) fn document_paths(run: &Run<'_>, spec: &StageSpec) -> Vec<String> {
-    let path = |artifact| crate::session::artifact_path(&run.session.name, artifact);
+    let path = |artifact| run.path_of(artifact);
     spec.artifacts.iter().map(|artifact| path(*artifact)).collect()
 }
 
@@ -125,7 +125,7 @@ pub(crate) fn take_persons_code(
 
 /// The content of the draft in the working tree.
 pub(crate) fn content_now(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<ApprovedContent> {
-    content_at(run, spec, &run.recorder().tree(&run.session.tip)?)
+    content_at(run, spec, &run.tree()?)
 }
 
 /// The content that an approval of this stage names, in a commit or tree.
@@ -144,7 +144,7 @@ pub(crate) fn content_at(
                 .artifacts
                 .iter()
                 .map(|artifact| {
-                    let path = crate::session::artifact_path(&run.session.name, *artifact);
+                    let path = run.path_of(*artifact);
                     (artifact.file_name().to_owned(), path)
                 })
                 .collect();

@@ -3,7 +3,7 @@
 use crate::artifact::check::task_order;
 use crate::artifact::{Plan, Store, Task, TaskStatus};
 use crate::pipeline::run::Run;
-use crate::session::{CommittedFiles, merged_tasks};
+use crate::session::merged_tasks;
 use crate::stages::{StageSpec, Work};
 
 /// Top-level tasks without a commit, in the order of their dependencies.
@@ -11,8 +11,7 @@ pub(crate) fn pending_tasks(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<V
     if !matches!(spec.work, Work::Tasks { .. }) {
         return Ok(Vec::new());
     }
-    let files = run.files();
-    let plan = Store::new(&files).plan()?;
+    let plan = run.store().plan()?;
     let by_id = |id: &String| plan.tasks.iter().find(|task| task.id == *id);
     Ok(open_tasks(run, &plan)?.iter().filter_map(by_id).cloned().collect())
 }
@@ -35,7 +34,7 @@ pub(crate) fn completed_by_parent(run: &Run<'_>) -> anyhow::Result<Vec<String>> 
     let Some(start) = run.session.history.first().filter(|_| run.session.is_patch()) else {
         return Ok(Vec::new());
     };
-    let files = CommittedFiles::new(run.env.git, &run.session.name, &start.commit);
+    let files = run.files_at(&start.commit);
     let tasks = Store::new(&files).plan()?.tasks.into_iter();
     let completed = tasks.filter(|task| task.status == TaskStatus::Completed);
     Ok(completed.map(|task| task.id).collect())

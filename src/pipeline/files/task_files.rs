@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::artifact::{Plan, Store, Task, TaskStatus};
+use crate::artifact::{Plan, Task, TaskStatus};
 use crate::git;
 use crate::pipeline::files::open_tasks;
 use crate::pipeline::run::Run;
@@ -39,8 +39,7 @@ pub(crate) fn left_to_others(run: &Run<'_>, task: &Task) -> anyhow::Result<Left>
     if uncommitted.is_empty() {
         return Ok(Left::new());
     }
-    let files = run.files();
-    let plan = Store::new(&files).plan()?;
+    let plan = run.store().plan()?;
     let open = open_tasks::open_tasks(run, &plan)?;
     let open = open.into_iter().filter(|id| {
         plan.tasks.iter().any(|task| task.id == *id && task.status != TaskStatus::Blocked)
@@ -56,16 +55,14 @@ pub(crate) fn has_own_code(run: &Run<'_>, task: &Task) -> anyhow::Result<bool> {
 /// Why the task needs no change, as its actor says in the present draft.
 pub(crate) fn why_unchanged(run: &Run<'_>, task: &Task) -> anyhow::Result<Option<String>> {
     let draft = run.current_draft.borrow().as_ref().map(|draft| draft.iteration);
-    let files = run.files();
-    let feedback = Store::new(&files).feedback()?;
+    let feedback = run.store().feedback()?;
     let mut newest = feedback.iter().rev().filter(|entry| Some(entry.iteration) == draft);
     Ok(newest.find_map(|entry| entry.why_unchanged(&task.id)).map(str::to_owned))
 }
 
 /// Names the commits that already contain a task's files, for the body of that task's own commit.
 pub(crate) fn held_elsewhere(run: &Run<'_>, task: &Task) -> anyhow::Result<String> {
-    let files = run.files();
-    let plan = Store::new(&files).plan()?;
+    let plan = run.store().plan()?;
     let mut lines = BTreeSet::new();
     for path in plan.files_of(&task.id) {
         let newest = code_commits(run, path)?;

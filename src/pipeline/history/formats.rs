@@ -4,7 +4,7 @@ use crate::artifact::{Artifact, SCHEMA_VERSION, render_json};
 use crate::error::Error;
 use crate::pipeline::run::Run;
 use crate::record::{self, Recorded};
-use crate::session::{KeptDraft, artifact_path, kept_draft};
+use crate::session::{KeptDraft, kept_draft};
 use crate::stage::Stage;
 
 /// Commits `session.json` in the present format if it has an older one. Waits while a draft is in
@@ -23,7 +23,7 @@ pub(crate) fn raise_format(run: &mut Run<'_>, stage: Stage) -> anyhow::Result<()
     {
         return Ok(());
     }
-    let path = artifact_path(&run.session.name, Artifact::Session);
+    let path = run.path_of(Artifact::Session);
     let text = render_json(&run.session.file)?;
     let recorded = record::format::raise(&recorder, &tip, &path, &text, (&from, SCHEMA_VERSION))?;
     match recorded {

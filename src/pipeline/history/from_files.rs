@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::artifact::{Artifact, FeatureStatus, Store, TaskStatus};
+use crate::artifact::{Artifact, FeatureStatus, TaskStatus};
 use crate::error::Error;
 use crate::git;
 use crate::pipeline::files::approved_content;
@@ -94,8 +94,7 @@ pub(crate) fn take_as_done(run: &mut Run<'_>, next: Option<Stage>) -> anyhow::Re
 /// and features.
 fn forget_later(run: &Run<'_>, next: Option<Stage>) -> anyhow::Result<()> {
     let Some(next) = next else { return Ok(()) };
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let mut feedback = store.feedback()?;
     let before = feedback.len();
     feedback.retain(|entry| entry.stage < next);

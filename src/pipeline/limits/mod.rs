@@ -286,7 +286,7 @@ pub(crate) fn ask_what_now(
     let stage = spec.stage;
     let asked = Stuck { stage, title, reasons: said, more, has_draft, earlier: &earlier };
     let menu = Asks::Menu { title: title.to_owned(), keys: asked.choices() };
-    let tree = run.recorder().tree(&run.session.tip)?;
+    let tree = run.tree()?;
     open_gate::open(run, spec, &tree, iteration, (menu, said.to_vec()))?;
     let decision = gate.stuck(&asked);
     run.env.gates.close(None);

@@ -14,7 +14,7 @@ use crate::pipeline::progress::edit::Edit;
 use crate::pipeline::progress::self_review::SelfReview;
 use crate::pipeline::run::Run;
 use crate::record::{Approval, ApprovedContent, Credit, DraftNotes};
-use crate::session::{CommittedFiles, Kind, key};
+use crate::session::{Kind, key};
 use crate::stage::Stage;
 use crate::stages::StageSpec;
 use crate::tool::Checked;
@@ -261,7 +261,7 @@ pub(crate) fn is_challengers_turn(
 /// The feedback contained in the commit that last completed the stage. It counts as answered.
 pub(crate) fn said_before(run: &Run<'_>, stage: Stage) -> anyhow::Result<Vec<Feedback>> {
     let Some(entry) = run.session.stage_entry(stage) else { return Ok(Vec::new()) };
-    let files = CommittedFiles::new(run.env.git, &run.session.name, &entry.commit);
+    let files = run.files_at(&entry.commit);
     Store::new(&files).feedback()
 }
 

@@ -2,7 +2,7 @@
 
 use super::story::{Story, delivery_story};
 use crate::artifact::check::pr_title;
-use crate::artifact::{Artifact, Feature, FeatureStatus, Store};
+use crate::artifact::{Artifact, Feature, FeatureStatus};
 use crate::event::Delivered;
 use crate::git;
 use crate::pipeline::evidence::recorded;
@@ -27,8 +27,7 @@ fn is_met(story: &Story, requirement: &str) -> bool {
 /// # Errors
 /// The records or the history cannot be read.
 pub(crate) fn delivered(run: &Run<'_>) -> anyhow::Result<Delivered> {
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let story = delivery_story(run, &store)?;
     let report = store.text(Artifact::DeliveryReport)?.unwrap_or_default();
     let title = pr_title(&report).unwrap_or_else(|| run.session.file.title.clone());

@@ -18,8 +18,7 @@ use crate::pipeline::summary;
 use crate::pipeline::test_changes;
 use crate::record;
 use crate::session::{
-    Attempt, CommittedFiles, Kind, RefNames, adopted, approval_of, attempts, key, reviewer_of,
-    start_of_code,
+    Attempt, Kind, RefNames, adopted, approval_of, attempts, key, reviewer_of, start_of_code,
 };
 use crate::stages;
 
@@ -157,7 +156,7 @@ pub(super) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result
     story.read_commits(run, &changed)?;
     let checked = run.session.stage_entry(stages::verifying());
     if let Some(entry) = checked.or_else(|| run.session.stage_entry(stages::code_stage())) {
-        let then = CommittedFiles::new(git, &run.session.name, &entry.commit);
+        let then = run.files_at(&entry.commit);
         let features = Store::new(&then).features()?.features.into_iter();
         story.checked = features.map(|feature| (feature.id, feature.status)).collect();
     }

@@ -10,7 +10,6 @@ use crate::pipeline::outcome::StepOutcome;
 use crate::pipeline::progress::{Next, Progress};
 use crate::pipeline::run::Run;
 use crate::pipeline::{edits, protected_files};
-use crate::session::CommittedFiles;
 use crate::stages::{Approves, StageSpec};
 
 /// Records a person's words as feedback and requests the next draft.
@@ -80,7 +79,7 @@ pub(crate) fn take_up_comments(
 /// True if a person has written comments into the stage's documents since `shown`.
 pub(crate) fn has_comments(run: &Run<'_>, spec: &StageSpec, shown: &Oid) -> anyhow::Result<bool> {
     let prefix = &run.env.config.review.comment_prefix;
-    let before = CommittedFiles::new(run.env.git, &run.session.name, shown);
+    let before = run.files_at(shown);
     let files = run.files();
     for artifact in spec.artifacts.iter().filter(|_| spec.approves == Approves::Artifacts) {
         let Some(text) = files.read(*artifact)? else { continue };
@@ -104,7 +103,7 @@ pub(crate) fn take_comments(
         return Ok(found);
     }
     let prefix = &run.env.config.review.comment_prefix;
-    let before = CommittedFiles::new(run.env.git, &run.session.name, shown);
+    let before = run.files_at(shown);
     let files = run.files();
     for artifact in spec.artifacts {
         let Some(text) = files.read(*artifact)? else { continue };

@@ -26,12 +26,11 @@ pub(crate) fn ask_person(
     reply: Option<Reply>,
 ) -> anyhow::Result<Decision> {
     let Some(gate) = &run.env.gate else { return Ok(Decision::Stop) };
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let report = checks::check_report(run, spec, progress)?;
     let can_pass = missing(run, spec)?.is_empty();
     let from = approved_content::shown_from(run, spec);
-    let tree = run.recorder().tree(&run.session.tip)?;
+    let tree = run.tree()?;
     let full =
         |color| approved_content::shown_diff_in(run, spec, &from, &tree, DiffStyle::Patch, color);
     let diffstat = match spec.approves {
@@ -99,8 +98,7 @@ pub(crate) fn ask_person(
 
 /// The stage's files that are not there or empty: a draft without them cannot pass.
 pub(crate) fn missing(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Vec<&'static str>> {
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let mut missing = Vec::new();
     for artifact in spec.artifacts {
         if store.text(*artifact)?.unwrap_or_default().trim().is_empty() {
@@ -155,7 +153,7 @@ pub(crate) fn shown_documents(
     let mut documents = Vec::new();
     for artifact in spec.artifacts {
         if let Some(text) = store.text(*artifact)? {
-            let path = crate::session::artifact_path(&run.session.name, *artifact);
+            let path = run.path_of(*artifact);
             documents.push(Document {
                 name: artifact.file_name().to_owned(),
                 path: run.env.git.top().join(path),

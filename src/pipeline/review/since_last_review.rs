@@ -44,9 +44,9 @@ pub(crate) fn since_last_review(
     };
     let diff = approved_content::shown_diff(run, spec, seen, tree, DiffStyle::Patch)?;
     let unchanged = diff.trim().is_empty();
-    let before = CommittedFiles::new(run.env.git, &run.session.name, seen);
+    let before = run.files_at(seen);
     let changes = match spec.approves {
-        Approves::Artifacts => record_diff::changes(&before, &run.files(), spec.artifacts)?,
+        Approves::Artifacts => record_diff::changes(&before, run.files(), spec.artifacts)?,
         Approves::Tree => Vec::new(),
     };
     let shown = run.session.entry_at(run.env.git, seen)?;

@@ -59,8 +59,7 @@ pub(crate) fn unasked_tests(
     if changes.added.is_empty() || policy == TestsPolicy::Always {
         return Ok(None);
     }
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     // A criterion that names a test asks for it.
     let named = files_of_criteria(&store)?;
     let mut added = changes.added.clone();

@@ -77,7 +77,7 @@ pub(super) fn take_over(
     if changes.is_empty() {
         return Ok(Brought::default());
     }
-    let draft = run.recorder().tree(&run.session.tip)?;
+    let draft = run.tree()?;
     if note.work != work(run, part, &draft) {
         let paths = named(changes.iter().map(|change| change.path.as_str()));
         run.warn(format!(

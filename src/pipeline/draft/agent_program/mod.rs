@@ -41,7 +41,7 @@ pub(crate) async fn converse(
         return conversation::converse(run, part, refusals, ending).await;
     };
     // After a branch switch the files in the working tree are not the draft's.
-    run.recorder().expect_tip(&run.session.tip)?;
+    run.expect_tip()?;
     let title = needs.title.clone();
     let worktree =
         AgentWorktree::open(run, part, needs).map_err(|error| no_place(&title, &error))?;
@@ -52,7 +52,7 @@ pub(crate) async fn converse(
     if done.is_err() {
         // The error may be that the changes were not copied after a branch switch: report the
         // switch.
-        run.recorder().expect_tip(&run.session.tip)?;
+        run.expect_tip()?;
     }
     done
 }

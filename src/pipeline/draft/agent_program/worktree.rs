@@ -19,7 +19,7 @@ use crate::model::{AgentNeeds, Reach, Workplace};
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::run::Run;
 use crate::record::point;
-use crate::session::{StateDir, artifact_path};
+use crate::session::StateDir;
 use crate::workspace::{self, Lent, ShownFiles, Workspace};
 
 /// Maximum number of files that a warning names.
@@ -93,7 +93,7 @@ impl<'a> AgentWorktree<'a> {
         if let Some(shown) = self.shown.take() {
             workspace::linked(&self.workspace).remove_new(&shown);
         }
-        let tree = run.recorder().tree(&run.session.tip)?;
+        let tree = run.tree()?;
         worktree::show_at(&self.linked, &run.session.tip, &tree)?;
         let paths = git::paths::tracked(&self.linked)?;
         self.hide_configuration(&paths)?;
@@ -104,7 +104,7 @@ impl<'a> AgentWorktree<'a> {
         // The documents of a killed turn differ from what is shown, and so are copied even if the
         // program does not change them.
         for (artifact, text) in self.left.take() {
-            let path = artifact_path(&run.session.name, artifact);
+            let path = run.path_of(artifact);
             workspace::linked(&self.workspace).put(&path, &text)?;
         }
         Ok(())
@@ -187,7 +187,7 @@ fn make(run: &Run<'_>, tree: &Path, notes: &Path) -> anyhow::Result<Git> {
     std::fs::create_dir_all(notes).with_context(|| format!("creating {}", notes.display()))?;
     let linked = worktree::add_empty(git, tree, &run.session.tip)?;
     run.has_agent_worktree.set(true);
-    let draft = run.recorder().tree(&run.session.tip)?;
+    let draft = run.tree()?;
     worktree::show_at(&linked, &run.session.tip, &draft)?;
     point("agent.worktree-made");
     Ok(linked)
