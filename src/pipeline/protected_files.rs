@@ -7,9 +7,9 @@ use crate::gate::{self, Gate, Mode};
 use crate::git;
 use crate::instructions::{instructs_agents, why_protected};
 use crate::pipeline::files::open_gate;
-use crate::pipeline::outcome::{BlockReason, StepOutcome};
-use crate::pipeline::progress::Progress;
+use crate::pipeline::outcome::BlockReason;
 use crate::pipeline::run::Run;
+use crate::pipeline::step::{Step, StepResult, Stop};
 use crate::record;
 use crate::session::Verdict;
 use crate::stages::StageSpec;
@@ -55,45 +55,39 @@ pub(crate) fn tell_of_user_files(run: &Run<'_>) {
     user_files::told(changes).into_iter().for_each(|line| run.warn(line));
 }
 
-/// If tools were not allowed to write a person's files, asks the person whether they may. Returns
-/// true if so: the actor should try again. `turned` is the result of the actor's run: if the
-/// actor made no progress, the cause may be that it was refused these files.
-pub(crate) fn offer_protected(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-    turned: &StepOutcome,
-) -> anyhow::Result<bool> {
-    offer_proposed(run)?;
-    if !matches!(turned, StepOutcome::Next | StepOutcome::Blocked(BlockReason::Astray(_))) {
-        return Ok(false);
+/// If tools were not allowed to write a person's files, asks the person whether they may: then the
+/// actor should try again. `result` is that of the actor's conversation: if the actor made no
+/// progress, the cause may be that it was refused these files.
+pub(crate) fn offer_protected(step: &mut Step<'_, '_>, result: StepResult) -> StepResult {
+    offer_proposed(step.run)?;
+    if !matches!(result, Ok(()) | Err(Stop::Blocked(BlockReason::Astray(_)))) {
+        return result;
     }
-    let refused = run.env.workspace.protection().take_refused();
+    let refused = step.run.env.workspace.protection().take_refused();
     if refused.is_empty() {
-        return Ok(false);
+        return result;
     }
     let names = refused.join(", ");
-    let (Some(gate), Mode::Ask) = (&run.env.gate, run.env.mode) else {
-        run.warn(format!(
+    let (Some(gate), Mode::Ask) = (&step.run.env.gate, step.run.env.mode) else {
+        step.run.warn(format!(
             "tools wanted to write {names}, but you have uncommitted changes there; to allow it, commit or stash them first"
         ));
-        return Ok(false);
+        return result;
     };
     let question = format!(
         "Tools want to write {names}, where you have uncommitted changes. Your version is saved first, then it becomes part of this session. Allow it?"
     );
     (gate.call)(&format!("tools want to write {names}"));
-    if !allows(run, gate, &question, Vec::new())? {
-        return Ok(false);
+    if !allows(step.run, gate, &question, Vec::new())? {
+        return result;
     }
-    make_ours(run, &refused)?;
-    progress.refusals = 0;
+    make_ours(step.run, &refused)?;
+    step.draft.refusals = 0;
     let words = format!(
         "you may now change {names}; keep what is there unless the task requires changing it"
     );
-    let entry = run.feedback(spec.stage, progress.iteration, Origin::Human, &words);
-    run.give_feedback(vec![entry])?;
-    Ok(true)
+    step.run.give_feedback(vec![step.feedback(Origin::Human, &words)])?;
+    Err(Stop::Again)
 }
 
 /// Shows a person the changes that models propose to files that control git, and applies those the

@@ -1,9 +1,7 @@
 //! The usage of a stage's work, read from the meter for the stage's commit.
 
-use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
 use crate::record::Credit;
-use crate::spent::Spent;
 use crate::stage::Stage;
 
 /// The usage since the last call.
@@ -41,11 +39,4 @@ fn since_last_stage<'r>(run: &'r Run<'_>) -> Vec<&'r str> {
     let recent = run.session.since_last_stage().len() + 1;
     let from = history.len().saturating_sub(recent);
     history[from..].iter().map(|entry| entry.commit.as_str()).collect()
-}
-
-/// The usage of the stage in progress so far, with its tasks.
-pub(crate) fn stage_so_far(run: &Run<'_>, progress: &Progress) -> Spent {
-    let mut spent = run.session.tasks_spent();
-    spent += progress.newest.credit.spent;
-    spent
 }

@@ -4,7 +4,6 @@
 use crate::artifact::Artifact;
 use crate::cli::context::Context;
 use crate::error::{Error, Kind};
-use crate::event::{Event, Sink as _};
 use crate::gate::{self, Tty};
 use crate::git::{self, Commit, DiffStyle, Git, Oid};
 use crate::session::{Session, Waiting, artifact_path};
@@ -57,7 +56,7 @@ pub(crate) fn require_seen(
     }
     let commits = git.reader().walk(std::slice::from_ref(tip), std::slice::from_ref(draft))?;
     for text in lines(git, &commits, draft, tip)? {
-        context.ui.emit(Event::Note { text });
+        context.note(text);
     }
     let Some(option) = option else { return Ok(()) };
     let number = waiting.draft.iterations();

@@ -5,7 +5,6 @@ use crate::cli::context::Context;
 use crate::cli::session_cmd::confinement;
 use crate::config::{AGENT, ModelConfig, Sandbox};
 use crate::error::Error;
-use crate::event::{Event, Sink as _};
 use crate::gate::{Tty, confirm};
 use crate::git::Git;
 use crate::model::Reach;
@@ -74,7 +73,7 @@ fn open(context: &Context, set: &Sandbox) -> anyhow::Result<()> {
         "from now on, agent programs in this repository can connect to any server".to_owned();
     // The command is on a line of its own, so that it can be pasted.
     for text in [kept, format!("take it back: {back}")] {
-        context.ui.emit(Event::Note { text });
+        context.note(text);
     }
     Ok(())
 }

@@ -4,7 +4,6 @@
 use crate::cli::context::Context;
 use crate::config::Config;
 use crate::error::Error;
-use crate::event::{Event, Sink as _};
 use crate::git::Git;
 use crate::session::{Session, approval_of};
 use crate::stage::Stage;
@@ -25,7 +24,7 @@ pub(crate) fn require(
     let all = approvals(git, context.config()?, session)?;
     let missing: Vec<&StageApproval> = all.iter().filter(|one| one.missing.is_some()).collect();
     let reasons: Vec<&str> = missing.iter().filter_map(|one| one.missing.as_deref()).collect();
-    let warn = |text: String| context.ui.emit(Event::Warning { text });
+    let warn = |text: String| context.warn(text);
     let forced = force && context.attended();
     if !reasons.is_empty() && !forced {
         let name = &session.name;
@@ -46,7 +45,7 @@ pub(crate) fn require(
     let of = |one: &StageApproval| format!("{} {}", one.stage, one.how);
     let held: Vec<String> = all.iter().filter(|one| one.missing.is_none()).map(of).collect();
     if !held.is_empty() {
-        context.ui.emit(Event::Note { text: format!("approvals: {}", held.join(", ")) });
+        context.note(format!("approvals: {}", held.join(", ")));
     }
     for change in changed_after_approval(git, &context.refs()?, session)? {
         warn(change.to_string());

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use crate::cli::context::Context;
 use crate::config::{HOSTED_APIS, LOOPBACK_SERVERS, Loaded};
 use crate::error::Error;
-use crate::event::{Event, Sink as _};
 use crate::gate::{self, Tty};
 use crate::model::agents::programs;
 
@@ -77,8 +76,7 @@ pub(crate) fn choose(context: &Context) -> anyhow::Result<Loaded> {
     let git = context.git()?;
     let (key, value) = chosen.setting;
     git.write(["config", "--global", key, value]).checked()?;
-    let text = format!("{} is the model from now on ({})", chosen.title, chosen.command());
-    context.ui.emit(Event::Note { text });
+    context.note(format!("{} is the model from now on ({})", chosen.title, chosen.command()));
     context.load_again(git)
 }
 

@@ -4,7 +4,6 @@
 use crate::cli::context::Context;
 use crate::config::Config;
 use crate::error::Error;
-use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, Oid};
 use crate::languages;
 use crate::session::{Inheritance, Session};
@@ -113,7 +112,7 @@ pub(crate) fn tell(context: &Context, session: &Session, chosen: &Chosen) {
         Depth::Standard => raise(Depth::Thorough) + &lower(Depth::Quick),
         Depth::Quick => raise(Depth::Standard),
     };
-    context.ui.emit(Event::Note { text: format!("depth {depth} ({why}){ways}") });
+    context.note(format!("depth {depth} ({why}){ways}"));
 }
 
 /// True if a commit contains files of a known programming language.

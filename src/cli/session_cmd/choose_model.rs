@@ -8,7 +8,6 @@ use crate::cli::session_cmd::available_models;
 use crate::cli::terminal::runtime;
 use crate::config::{DEFAULT_MODEL, Loaded, ModelConfig};
 use crate::error::Error;
-use crate::event::{Event, Sink as _};
 use crate::gate::{self, Tty};
 use crate::model::choose;
 use crate::model::discover::{self, LOOPBACK_PORTS, Offered};
@@ -157,7 +156,6 @@ fn pick(
             .into());
     };
     context.git()?.write(["config", key.as_str(), chosen.as_str()]).checked()?;
-    let text = format!("{chosen} is the model here from now on (git config {key})");
-    context.ui.emit(Event::Note { text });
+    context.note(format!("{chosen} is the model here from now on (git config {key})"));
     Ok(Some(chosen))
 }

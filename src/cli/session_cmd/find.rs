@@ -48,8 +48,7 @@ pub(crate) fn readable(context: &Context, named: Option<&SessionName>) -> anyhow
         && git::refs::remote_branches(git, &refs.short_branch(name))?.is_empty()
     {
         context.ui.set_session(name);
-        let text = format!("{name} is in the archive; bring it back: git cowork restore {name}");
-        context.ui.emit(Event::Note { text });
+        context.note(format!("{name} is in the archive; bring it back: git cowork restore {name}"));
         return Session::load(git, name, &tip);
     }
     let head = git.head()?;
@@ -63,8 +62,7 @@ pub(crate) fn readable(context: &Context, named: Option<&SessionName>) -> anyhow
         && let Some(session) = find_in_tree(git, name)?
     {
         context.ui.set_session(name);
-        let text = format!("{name} has no branch any more; it was merged into this one");
-        context.ui.emit(Event::Note { text });
+        context.note(format!("{name} has no branch any more; it was merged into this one"));
         return Ok(session);
     }
     let session = session(context, named)?;
@@ -103,8 +101,7 @@ pub(crate) fn session_name(
                 if guessed { pending_start::newest_unfinished(git, &refs, newest)? } else { None };
             let name = killed.map_or_else(|| found.map(|(name, _)| name), Ok)?;
             if guessed {
-                let text = format!("session {name}, the newest unfinished one");
-                context.ui.emit(Event::Note { text });
+                context.note(format!("session {name}, the newest unfinished one"));
             }
             name
         }
@@ -116,7 +113,7 @@ pub(crate) fn session_name(
 /// Warns about what is named like a session and cannot be read as one.
 pub(crate) fn tell_of_unreadable(context: &Context, unreadable: &Unreadable) {
     const NAMED: usize = 3;
-    let warn = |text: String| context.ui.emit(Event::Warning { text });
+    let warn = |text: String| context.warn(text);
     match unreadable.others.as_slice() {
         [] => {}
         [one] => warn(format!("not a session: {one}; see what it holds: git log {one}")),

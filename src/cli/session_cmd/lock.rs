@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use crate::cli::context::Context;
 use crate::cli::terminal::signals::Guard;
 use crate::error::Error;
-use crate::event::{Event, Sink as _};
 use crate::git::{self, Git};
 use crate::session::{Holder, RunLock, SessionName, StateDir};
 use crate::shell_quote::quoted;
@@ -64,7 +63,7 @@ pub(crate) fn hold_with(
         let state = StateDir::at(&git.state_dir(), other);
         let Ok(_lock) = RunLock::take(&state.lock(), other, command) else { continue };
         if let Err(error) = with_children(context, git, &state, other) {
-            context.ui.emit(Event::Warning { text: format!("session {other}: {error:#}") });
+            context.warn(format!("session {other}: {error:#}"));
         }
     }
     let git = with_children(context, git, &state, name)?;
@@ -81,7 +80,7 @@ fn with_children(
 ) -> anyhow::Result<Git> {
     let own = context.refs()?.own(name);
     git.expect_refs(own.iter().cloned());
-    let say = |text: &str| context.ui.emit(Event::Note { text: text.to_owned() });
+    let say = |text: &str| context.note(text);
     git.with_children_in(&state.git_children(), &own, &say)
 }
 
@@ -146,7 +145,7 @@ fn put_back_left(context: &Context, git: &Git, name: &SessionName, command: &str
             Err(error) => vec![format!("{error:#}")],
         };
         for text in told {
-            context.ui.emit(Event::Warning { text: format!("session {other}: {text}") });
+            context.warn(format!("session {other}: {text}"));
         }
     }
 }

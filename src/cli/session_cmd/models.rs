@@ -11,7 +11,6 @@ use crate::cli::session_cmd::{agent_network, agent_places};
 use crate::cli::terminal::runtime;
 use crate::config::{AGENT, Budget, Config, DEFAULT_MODEL, ModelConfig, is_loopback};
 use crate::error::{Error, Kind};
-use crate::event::{Event, Sink as _};
 use crate::gate::{Tty, choose as choose_answer};
 use crate::model::agents::{tells_cost, tells_tokens};
 use crate::model::meter::{Meter, Metered};
@@ -30,8 +29,8 @@ pub(crate) fn open(context: &Context) -> anyhow::Result<Models> {
     let prompts = Prompts { folder: context.prompt_folder() };
     prompts.check_template(&context.config()?.project.template)?;
     for file in prompts.check()? {
-        let text = format!("{file} in your prompts folder is no prompt's name, so nothing uses it");
-        context.ui.emit(Event::Warning { text });
+        context
+            .warn(format!("{file} in your prompts folder is no prompt's name, so nothing uses it"));
     }
     let recording = Recorded::of(context)?;
     let asked = match recording {
@@ -143,11 +142,10 @@ fn priced(mut budget: Budget, asked: &[(String, ModelConfig)]) -> Budget {
 /// Prints the model in use, and its server.
 fn tell(context: &Context, name: &str, called: &str, model: &ModelConfig) {
     let whose = if name == DEFAULT_MODEL { String::new() } else { format!(" {name}") };
-    let text = match has_server(model) {
+    context.note(match has_server(model) {
         true => format!("model{whose}: {called} at {}", model.base_url),
         false => format!("model{whose}: {called}"),
-    };
-    context.ui.emit(Event::Note { text });
+    });
 }
 
 /// The names of the models that play some role in some stage.

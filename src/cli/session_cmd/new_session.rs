@@ -12,7 +12,6 @@ use crate::cli::session_cmd::pending_start::{self, FirstDraft, PendingStart};
 use crate::cli::session_cmd::workspace::{self, recorder_of};
 use crate::cli::session_cmd::worktree::Linked;
 use crate::error::Error;
-use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, Head, Oid, RefTransaction, StatusEntry, Store};
 use crate::path_text::encoded;
 use crate::record::attributes::{self, ATTRIBUTES};
@@ -73,8 +72,7 @@ pub(crate) fn begin(
             held.git = git::worktree::add(&held.git, &path, &branch, Some(start))?;
             let command = held.lock.holder().command.clone();
             held.tree = Some(lock::lock_tree(context, &held.git, name, &command)?);
-            let text = format!("working in {}", held.git.top().display());
-            context.ui.emit(Event::Note { text });
+            context.note(format!("working in {}", held.git.top().display()));
         }
         None => git::switch::to_new(&held.git, &branch, start)?,
     }
@@ -152,9 +150,9 @@ fn protect(context: &Context, held: &LockedSession, dirty: &[StatusEntry]) -> an
     if !list.is_empty() {
         let files =
             if list.len() == 1 { "1 file".to_owned() } else { format!("{} files", list.len()) };
-        let text =
-            format!("{files} with your uncommitted changes: protected, never written or committed");
-        context.ui.emit(Event::Note { text });
+        context.note(format!(
+            "{files} with your uncommitted changes: protected, never written or committed"
+        ));
     }
     Ok(())
 }
@@ -173,8 +171,7 @@ fn kept(
     let one = |path: &String| match git::blobs::hash_files(&held.git, &[path], store) {
         Ok(blobs) => blobs.into_iter().next().flatten(),
         Err(error) => {
-            let text = format!("could not save a copy of your file {path}: {error:#}");
-            context.ui.emit(Event::Warning { text });
+            context.warn(format!("could not save a copy of your file {path}: {error:#}"));
             None
         }
     };

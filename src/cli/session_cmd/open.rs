@@ -128,8 +128,7 @@ fn bring_back_records(context: &Context, git: &Git, name: &SessionName) -> anyho
     let gone: Vec<String> =
         git.status()?.into_iter().filter(deleted).map(|entry| entry.path).collect();
     git::put_back::restore_paths(git, &tip, &gone)?;
-    let text = format!("brought back {} below .cowork", count(gone.len(), "deleted file"));
-    context.ui.emit(Event::Note { text });
+    context.note(format!("brought back {} below .cowork", count(gone.len(), "deleted file")));
     Ok(())
 }
 

@@ -8,7 +8,6 @@ use crate::cli::session_cmd::lock::{self, LockedSession};
 use crate::cli::session_cmd::workspace::with_recorder;
 use crate::cli::session_cmd::{find, preflight};
 use crate::error::{Error, hints_of};
-use crate::event::{Event, Sink as _};
 use crate::gate::{Tty, confirm};
 use crate::git::{self, Git, Oid};
 use crate::record;
@@ -87,10 +86,9 @@ fn is_wanted(context: &Context, session: &Session, consent: Consent) -> anyhow::
         Consent::Never => {
             let branch = context.refs()?.short_branch(name);
             let tip = session.tip.short();
-            let text = format!(
+            context.note(format!(
                 "would delete {branch} ({tip}) and its tags, and keep its tip as an attempt"
-            );
-            context.ui.emit(Event::Note { text });
+            ));
             Ok(false)
         }
         Consent::Asked if context.attended() => {
@@ -259,8 +257,7 @@ fn leave_worktree(context: &Context, git: &Git, path: &Path, tip: &Oid) -> anyho
     let why = if ignored.is_empty() {
         match git::worktree::remove(git, path) {
             Ok(()) => {
-                let text = format!("removed the working tree {}", path.display());
-                context.ui.emit(Event::Note { text });
+                context.note(format!("removed the working tree {}", path.display()));
                 return Ok(());
             }
             // git refuses because the tree is locked or contains submodules.
@@ -274,16 +271,15 @@ fn leave_worktree(context: &Context, git: &Git, path: &Path, tip: &Oid) -> anyho
     };
     git::switch::detach(&linked, tip)?;
     let path = path.display();
-    let text = format!(
+    context.note(format!(
         "the working tree {path} is kept, with a detached HEAD: {why}\n\
          if you need nothing in it: git worktree remove {path}"
-    );
-    context.ui.emit(Event::Note { text });
+    ));
     Ok(())
 }
 
 fn say(context: &Context, name: &SessionName, removal: Removal, kept: Option<u32>) {
-    let note = |text: String| context.ui.emit(Event::Note { text });
+    let note = |text: String| context.note(text);
     match removal {
         Removal::Archive => {
             note(format!("{name} is archived; restore it: git cowork restore {name}"))

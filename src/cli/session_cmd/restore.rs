@@ -3,7 +3,6 @@
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
 use crate::cli::session_cmd::{lock, models, open, run};
-use crate::event::{Event, Sink as _};
 use crate::gate::Mode;
 use crate::git;
 use crate::session::{Attempt, RefNames, SessionName, exists};
@@ -41,6 +40,5 @@ fn restore_branch(context: &Context, refs: &RefNames, attempt: &Attempt) -> anyh
 
 /// Prints the command that continues the session.
 pub(crate) fn say_next(context: &Context, name: &SessionName) {
-    let text = format!("continue: git cowork resume {name}");
-    context.ui.emit(Event::Note { text });
+    context.note(format!("continue: git cowork resume {name}"));
 }

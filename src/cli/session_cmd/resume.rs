@@ -33,8 +33,7 @@ pub(crate) fn go_on(
         && session.is_completed()
         && merged(git, &refs, &session)?.is_some()
     {
-        let text = format!("{name} is merged; there is nothing to do");
-        context.ui.emit(Event::Note { text });
+        context.note(format!("{name} is merged; there is nothing to do"));
         return Ok(0);
     }
     preflight::require_not_sparse(git, &name)?;
@@ -89,8 +88,7 @@ fn bring_logs(context: &Context, held: &LockedSession, session: &Session) -> any
         record::logs::fetch(recorder, session, remote.as_deref(), context.attended())
     });
     if let Err(error) = brought {
-        let text = format!("the logs of earlier checks were not fetched: {error:#}");
-        context.ui.emit(Event::Warning { text });
+        context.warn(format!("the logs of earlier checks were not fetched: {error:#}"));
     }
     Ok(())
 }

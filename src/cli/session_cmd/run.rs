@@ -16,7 +16,6 @@ use crate::cli::session_cmd::{text_input, typed, workspace};
 use crate::cli::terminal::runtime;
 use crate::config::Config;
 use crate::error::{Error, Kind, hints_of, kind_of};
-use crate::event::{Event, Sink as _};
 use crate::gate::{Gate, Guide, Mode, NobodyThere, Pagers, TerminalPerson, Tty};
 use crate::git::{self, Git};
 use crate::interrupt;
@@ -185,8 +184,7 @@ pub(crate) fn run_session(
         let running = unless_interrupted(context, Some(&models.meter), running);
         let finish = runtime::current_thread()?.block_on(running).unwrap_or_else(|_| {
             if let Err(error) = pipeline.stop_cleanly() {
-                let text = format!("the draft could not be saved: {error:#}");
-                context.ui.emit(Event::Warning { text });
+                context.warn(format!("the draft could not be saved: {error:#}"));
             }
             interrupt::check().map(|()| Finish::Completed)
         });
@@ -194,8 +192,7 @@ pub(crate) fn run_session(
         let troubles = pipeline.troubles();
         if !troubles.is_empty() {
             context.ui.clear();
-            let text = format!("skipped in this run: {}", troubles.join("; "));
-            context.ui.emit(Event::Warning { text });
+            context.warn(format!("skipped in this run: {}", troubles.join("; ")));
         }
         finish.map_err(|error| interrupted(error, pipeline.kept(), &name))
     })?;
@@ -207,15 +204,14 @@ pub(crate) fn run_session(
         // The terminal's live display has already shown the end.
         Finish::Completed if context.ui.tells_end() => Ok(0),
         Finish::Completed => {
-            let text = format!("{name} is delivered; look at it: git cowork show {name} report");
-            context.ui.emit(Event::Note { text });
+            context.note(format!("{name} is delivered; look at it: git cowork show {name} report"));
             Ok(0)
         }
         Finish::Stopped(_) => Ok(0),
         Finish::Waiting { stage, why, answers } => {
             let why = why.map(|why| format!("{stage} waits for a person: {why}"));
             for text in why.into_iter().chain(answers) {
-                context.ui.emit(Event::Note { text });
+                context.note(text);
             }
             Ok(Kind::Waiting.exit_code())
         }

@@ -9,7 +9,6 @@ use crate::artifact::specs::{self, Choice, Drafted, Refusal, SpecFile, SpecKind,
 use crate::cli::context::Context;
 use crate::cli::session_cmd::spec_files::{self, Found, LINE, broken, named};
 use crate::error::Error;
-use crate::event::{Event, Sink as _};
 use crate::git::{Git, Oid};
 use crate::languages;
 use crate::shell_quote::quoted;
@@ -295,7 +294,7 @@ impl SpecFolder {
         depth: Depth,
         drafted: Option<&Drafted>,
     ) {
-        let note = |text: String| context.ui.emit(Event::Note { text });
+        let note = |text: String| context.note(text);
         self.note(found).iter().for_each(|line| note(line.trim_end_matches('.').to_owned()));
         match drafted {
             Some(drafted) => {
@@ -309,7 +308,7 @@ impl SpecFolder {
                      {tasks}"
                 ));
                 for one in &drafted.left_out {
-                    context.ui.emit(Event::Warning { text: format!("not in the plan: {one}") });
+                    context.warn(format!("not in the plan: {one}"));
                 }
             }
             None => note(format!(
@@ -319,9 +318,10 @@ impl SpecFolder {
         }
         if !found.unclear.is_empty() {
             let wanted = count(found.unclear.len(), "place");
-            let text =
-                format!("{wanted} to be clarified: {}", one_line(&found.unclear.join("; "), LINE));
-            context.ui.emit(Event::Warning { text });
+            context.warn(format!(
+                "{wanted} to be clarified: {}",
+                one_line(&found.unclear.join("; "), LINE)
+            ));
         }
     }
 }

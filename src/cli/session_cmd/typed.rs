@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use crate::clean::one_line;
 use crate::cli::context::Context;
-use crate::event::{Event, Sink as _};
 use crate::gate::Untold;
 use crate::session::TypedNotes;
 
@@ -44,8 +43,7 @@ impl Listening<'_> {
             true => "the session is delivered; to change it: git cowork modify",
             false => "it is kept for the next run",
         };
-        let text = format!("the actor has not seen \"{text}\": {then}");
-        self.context.ui.emit(Event::Note { text });
+        self.context.note(format!("the actor has not seen \"{text}\": {then}"));
     }
 }
 

@@ -8,7 +8,6 @@ use crate::choice::{Choice, Chosen, Wants};
 use crate::clean::{marked, one_line};
 use crate::cli::context::Context;
 use crate::error::Error;
-use crate::event::{Event, Sink as _};
 use crate::gate::terminal::{Key, Terminal as _, Text, menu_key_unless, text_from};
 use crate::gate::{Back, Tty, earlier_stage, page};
 use crate::git::{self, DiffStyle, Git, Object};
@@ -299,7 +298,7 @@ impl Look<'_> {
             }
             None => "the gate is closed".to_owned(),
         };
-        self.context.ui.emit(Event::Note { text: what });
+        self.context.note(what);
         Ok(())
     }
 

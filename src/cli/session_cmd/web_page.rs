@@ -11,7 +11,6 @@ use crate::cli::context::Context;
 use crate::cli::session_cmd::approved::how_passed;
 use crate::cli::session_cmd::find;
 use crate::error::Error;
-use crate::event::{Event, Sink as _};
 use crate::git;
 use crate::replace_file::replace_file;
 use crate::session::{SessionName, StateDir};
@@ -78,7 +77,7 @@ fn open(context: &Context, path: &Path) -> anyhow::Result<()> {
     if !git::browse::browse(context.git()?, &address(path), has_desktop)? {
         let text = "no browser was found; open that file in one, or name yours: \
                     git config --global web.browser NAME";
-        context.ui.emit(Event::Note { text: text.to_owned() });
+        context.note(text.to_owned());
     }
     Ok(())
 }

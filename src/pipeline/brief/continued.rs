@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::{Before, RunId};
-use crate::artifact::{Artifact, Store};
+use crate::artifact::Artifact;
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::part_files::{self, Known};
 use crate::pipeline::brief::sections::{artifact_section, context_of, section, shown};
@@ -116,14 +116,13 @@ fn asks_for_another_way(run: &Run<'_>, part: &Part<'_>) -> anyhow::Result<bool> 
 
 /// The first message of a part that continues a conversation, before its brief.
 pub(crate) fn opening(run: &Run<'_>, part: &Part<'_>, on: &GoesOn) -> anyhow::Result<String> {
-    let store = run.store();
     let mut out = String::new();
     let context = context_of(run, part.spec);
     for artifact in context.iter().chain(part.spec.artifacts) {
-        let now = documents(run, &store, [artifact])?;
+        let now = documents(run, [artifact])?;
         let knows = |(name, text): (&String, &Fingerprint)| on.documents.get(name) == Some(text);
         if !now.iter().all(knows) {
-            out += &artifact_section(run, &store, *artifact)?;
+            out += &artifact_section(run, *artifact)?;
         }
     }
     let root = run.env.workspace.root();
@@ -131,7 +130,7 @@ pub(crate) fn opening(run: &Run<'_>, part: &Part<'_>, on: &GoesOn) -> anyhow::Re
     let seen = on.before.seen();
     let changed = seen.iter().filter(|(path, seen)| now(path).as_ref() != Some(&seen.content));
     let changed: Vec<&str> = changed.map(|(path, _)| *path).collect();
-    section(&mut out, "Changed since you last saw them", &changed.join("\n"), CHANGED);
+    out += &section("Changed since you last saw them", &changed.join("\n"), CHANGED);
     let is_known = |path: &str, _: &str| seen.contains_key(path) && !changed.contains(&path);
     let is_told = |one: &Instructions| {
         on.documents.get(&one.path) == Some(&Fingerprint::of(one.text.as_bytes()))
@@ -156,7 +155,7 @@ pub(crate) fn note(
     let mut known = before;
     let context = context_of(run, part.spec);
     let told = context.iter().chain(part.spec.artifacts);
-    known.extend(documents(run, &run.store(), told)?);
+    known.extend(documents(run, told)?);
     // Which files feedback is about changes while the code is corrected.
     let paths = if part.corrects_code() { Vec::new() } else { part_files::paths_of(run, part)? };
     for one in instructions(run, paths.iter().map(String::as_str)) {
@@ -188,12 +187,11 @@ pub(crate) fn forget(run: &Run<'_>) {
 
 fn documents<'a>(
     run: &Run<'_>,
-    store: &Store<'_>,
     which: impl IntoIterator<Item = &'a Artifact>,
 ) -> anyhow::Result<Documents> {
     let mut out = BTreeMap::new();
     for artifact in which.into_iter().filter(|artifact| !artifact.is_json()) {
-        if let Some(text) = shown(run, store, *artifact)? {
+        if let Some(text) = shown(run, *artifact)? {
             out.insert(artifact.file_name().to_owned(), Fingerprint::of(text.as_bytes()));
         }
     }

@@ -1,8 +1,8 @@
 //! One conversation of one role: its messages, its tools and its transcript.
 
 use crate::agent::{self, Brief, Conversation, Ending, Transcript};
-use crate::artifact::check::{LONGEST_TITLE, MAX_LEVELS, Unasked, limit_words};
-use crate::artifact::{Artifact, DraftIds, Ledger, Store, Task};
+use crate::artifact::check::{LONGEST_TITLE, MAX_LEVELS, limit_words};
+use crate::artifact::{Artifact, DraftIds, Ledger, Task};
 use crate::config::AGENT;
 use crate::error::Error;
 use crate::event::{Event, Sink};
@@ -15,14 +15,15 @@ use crate::pipeline::brief::{
     continued, draft_ids, knowledge, open_feedback, reader, repository, role_tools, task_brief,
     typed_notes,
 };
+use crate::pipeline::draft_count;
 use crate::pipeline::evidence::{Evidence, recorded};
 use crate::pipeline::files::project_files;
-use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::prompts::{
-    ACTOR, AGENT_ACTOR, AGENT_SYSTEM, CommandItem, KNOWLEDGE, NO_TOOLS, SYSTEM, TaskItem, Variables,
+    ACTOR, AGENT_ACTOR, AGENT_SYSTEM, CommandItem, KNOWLEDGE, NO_TOOLS, SYSTEM, Variables,
 };
 use crate::pipeline::protected_files;
 use crate::pipeline::run::{Run, now};
+use crate::pipeline::step::Step;
 use crate::pipeline::test_changes::tests_rule;
 use crate::session::recorded_files;
 use crate::stage::{Role, Stage};
@@ -128,7 +129,6 @@ async fn converse_once(
         transcript.go_on_from(on.before);
         told = on.documents;
     }
-    let store = run.store();
     let (tools, offered) = match without_tools {
         // An agent program's files are saved through the tool calls that a model would have made.
         true if works => (part.tools.clone(), Vec::new()),
@@ -172,7 +172,7 @@ async fn converse_once(
         role: part.role,
         iteration: part.iteration,
         task: part.task.map(|task| task.id.as_str()),
-        store,
+        store: run.store(),
         ledger: Ledger { files: run.files(), recorded: &recorded, history: known.as_ref() },
         workspace: run.env.workspace,
         limits: &limits,
@@ -240,22 +240,20 @@ fn asked(
 
 /// The start of a new conversation, before its brief.
 fn beginning(run: &Run<'_>, part: &Part<'_>, restarts: u32) -> anyhow::Result<String> {
-    let store = run.store();
-    let mut out = match &part.opening {
+    let background = match &part.opening {
         Some(opening) => opening.clone(),
-        None => background(run, part, &store)?,
+        None => background(run, part)?,
     };
-    out += &match restarts {
-        0 => part.extra.clone(),
-        _ => left_so_far(run, part, &store)?,
-    };
-    Ok(out)
+    Ok(match restarts {
+        0 => background + &part.extra,
+        _ => background + &left_so_far(run, part)?,
+    })
 }
 
 /// The context that every role gets before its own part. What rarely changes comes first, so that
 /// the requests of a session share as long a prefix as possible. A critic or challenger of code
 /// gets the documents that contain criteria, the diff and the check results; it can read the rest.
-fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Result<String> {
+fn background(run: &Run<'_>, part: &Part<'_>) -> anyhow::Result<String> {
     let spec = part.spec;
     let is_reader = matches!(part.role, Role::Critic | Role::Challenger);
     let judges = is_reader && spec.writes_code();
@@ -277,21 +275,21 @@ fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Resu
             true => "The change, as requested",
             false => "The idea, as it was given",
         };
-        section(&mut out, &format!("{title}{within}"), &run.session.file.idea, ASKED);
+        out += &section(&format!("{title}{within}"), &run.session.file.idea, ASKED);
     }
     let mut context = context_of(run, spec);
     if is_reader && run.session.is_patch() && spec.is_before_code() && spec.leaves_records() {
         // A reader of a change gets the request and the difference first, then what they stand in.
-        out += &artifacts(run, store, &[Artifact::ChangeRequest])?;
+        out += &artifacts(run, &[Artifact::ChangeRequest])?;
         out += &reader::change_for_reader(run, spec)?;
-        return Ok(out + &artifacts_of_change(run, store, &context)?);
+        return Ok(out + &artifacts_of_change(run, &context)?);
     }
     // Only change requests have this document.
     context.extend(Some(Artifact::ChangeRequest).filter(|change| !spec.artifacts.contains(change)));
     context.retain(|artifact| !judges || *artifact != Artifact::Design);
     out += &match spec.writes_code() {
-        true => artifacts_of_change(run, store, &context)?,
-        false => artifacts(run, store, &context)?,
+        true => artifacts_of_change(run, &context)?,
+        false => artifacts(run, &context)?,
     };
     if judges {
         return Ok(out);
@@ -319,20 +317,18 @@ fn needs_raw_idea(run: &Run<'_>, spec: &StageSpec) -> bool {
 
 /// What a conversation that grew too long has produced: the draft's documents, or the list of
 /// written files. A critic or challenger has produced nothing and gets the same input again.
-fn left_so_far(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Result<String> {
-    let mut out = String::new();
-    match part.role {
-        Role::Critic | Role::Challenger => out.push_str(&part.extra),
+fn left_so_far(run: &Run<'_>, part: &Part<'_>) -> anyhow::Result<String> {
+    Ok(match part.role {
+        Role::Critic | Role::Challenger => part.extra.clone(),
         Role::Actor | Role::SelfReview if part.spec.work == Work::Whole => {
-            out = artifacts(run, store, &part.spec.own_artifacts())?;
+            artifacts(run, &part.spec.own_artifacts())?
         }
         Role::Actor | Role::SelfReview => {
             let mut written: Vec<String> = run.env.workspace.written().paths();
             written.retain(|path| !path.starts_with(".cowork/"));
-            section(&mut out, "Files you have written so far", &written.join("\n"), 2_500);
+            section("Files you have written so far", &written.join("\n"), 2_500)
         }
-    }
-    Ok(out)
+    })
 }
 
 fn open_transcript(run: &Run<'_>, part: &Part<'_>, may_go_on: bool) -> Transcript {
@@ -346,61 +342,50 @@ fn open_transcript(run: &Run<'_>, part: &Part<'_>, may_go_on: bool) -> Transcrip
     Transcript::new(&dir, &name, run.session.tip.as_str(), goes_on)
 }
 
-pub(crate) fn brief_variables(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &Progress,
-) -> anyhow::Result<Variables> {
-    let config = run.env.config;
-    let patch = run.session.is_patch();
+pub(crate) fn brief_variables(step: &Step<'_, '_>) -> anyhow::Result<Variables> {
+    let config = step.run.env.config;
+    let patch = step.run.session.is_patch();
     let range = |limits| limit_words(limits, patch);
-    let limits = run.limits();
-    let commands = (run.env.commands)();
+    let limits = step.run.limits();
+    let commands = (step.run.env.commands)();
     Ok(Variables {
-        session: run.session.name.to_string(),
-        iteration: progress.iteration,
-        iterations: progress::allowed(run, spec, progress)?,
+        session: step.run.session.name.to_string(),
+        iteration: step.draft.iteration,
+        iterations: draft_count::allowed(step)?,
         requirements: range(limits.requirements),
         features: range(limits.features),
         components: range(limits.components),
         tasks: range(limits.tasks),
-        feedback: open_feedback::open_items(run, spec, progress)?,
-        unasked: Unasked::default(),
-        next_ids: draft_ids::next(run, spec)?,
-        saved: match spec.document() {
-            Some(document) => run.store().text(document)?.is_some(),
+        feedback: open_feedback::open_items(step)?,
+        next_ids: draft_ids::next(step.run, step.spec)?,
+        saved: match step.spec.document() {
+            Some(document) => step.run.store().text(document)?.is_some(),
             None => true,
         },
         levels: MAX_LEVELS,
         longest_title: LONGEST_TITLE,
         patch,
-        earlier: spec.earlier_document().map_or("", Artifact::file_name),
-        task: TaskItem::default(),
-        task_text: String::new(),
-        note: String::new(),
-        last_task: match spec.work {
-            Work::Tasks { .. } => last_task(run)?,
+        earlier: step.spec.earlier_document().map_or("", Artifact::file_name),
+        last_task: match step.spec.work {
+            Work::Tasks { .. } => last_task(step.run)?,
             Work::Whole => String::new(),
         },
-        knowledge: run.env.prompts.render(KNOWLEDGE, &Variables::default())?.trim().to_owned(),
-        summary_wanted: run.depth().written_here(stages::last()).is_some(),
-        document: spec.document().map_or("", Artifact::file_name),
-        document_path: document_path(run, spec),
+        knowledge: step.run.env.prompts.render(KNOWLEDGE, &Variables::default())?.trim().to_owned(),
+        summary_wanted: step.run.depth().written_here(stages::last()).is_some(),
+        document: step.spec.document().map_or("", Artifact::file_name),
+        document_path: document_path(step.run, step.spec),
         tests_rule: tests_rule(config.project.tests).to_owned(),
-        guidance: match spec.writes_code() {
-            true => repository::guidance_text(run)?,
+        guidance: match step.spec.writes_code() {
+            true => repository::guidance_text(step.run)?,
             false => String::new(),
         },
         commands: CommandItem { test: commands.test, build: commands.build, lint: commands.lint },
-        evidence: progress.newest.evidence.as_ref().map(Evidence::describe).unwrap_or_default(),
-        failed_before: match spec.approves {
-            Approves::Tree => recorded::failed_before(run)?,
+        evidence: step.draft.evidence.as_ref().map(Evidence::describe).unwrap_or_default(),
+        failed_before: match step.spec.approves {
+            Approves::Tree => recorded::failed_before(step.run)?,
             Approves::Artifacts => String::new(),
         },
-        question: String::new(),
-        words: String::new(),
-        failing_now: String::new(),
-        delta: String::new(),
+        ..Variables::default()
     })
 }
 

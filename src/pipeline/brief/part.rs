@@ -2,12 +2,13 @@
 
 use crate::artifact::Task;
 use crate::pipeline::prompts::{FeedbackItem, Variables};
+use crate::pipeline::step::Step;
 use crate::stage::Role;
 use crate::stages::{Prompt, StageSpec};
 
 /// One conversation, or one part of a conversation.
 pub(crate) struct Part<'a> {
-    pub spec: &'a StageSpec,
+    pub spec: &'static StageSpec,
     pub role: Role,
     pub prompt: Prompt,
     /// The brief if the part continues a conversation; `None` if each part is a conversation of its
@@ -28,7 +29,31 @@ pub(crate) struct Part<'a> {
     pub variables: Variables,
 }
 
-impl Part<'_> {
+impl<'a> Part<'a> {
+    /// The input of a role with these tools, without documents beside the approved ones.
+    pub(crate) const fn new(
+        step: &Step<'_, '_>,
+        role: Role,
+        prompt: Prompt,
+        tools: Vec<&'static str>,
+        variables: Variables,
+    ) -> Self {
+        Self {
+            spec: step.spec,
+            role,
+            prompt,
+            again: None,
+            tools,
+            closing: Vec::new(),
+            iteration: step.draft.iteration,
+            task: None,
+            question: None,
+            opening: None,
+            extra: String::new(),
+            variables,
+        }
+    }
+
     /// True if an actor gets feedback on the code as a whole.
     pub(crate) fn corrects_code(&self) -> bool {
         self.role == Role::Actor

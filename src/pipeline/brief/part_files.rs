@@ -59,7 +59,7 @@ fn task_files(run: &Run<'_>, task: &Task, known: &Known<'_>) -> anyhow::Result<S
         Files { git: run.env.git, files: git::files::at(run.env.git, &run.session.tip, &beside)? };
     let map = Map { source: &source, cache: None, about: &words, shown: &[] };
     let symbols = codebase::symbols(&map, BESIDE, 0)?.most_used;
-    section(&mut out, "Definitions in neighbouring files (LINE: signature)", &symbols, BESIDE);
+    out += &section("Definitions in neighbouring files (LINE: signature)", &symbols, BESIDE);
     Ok(out)
 }
 
@@ -95,7 +95,7 @@ fn file_sections<'a>(
                 true => text.as_str(),
                 false => "(not shown: it holds what looks like a key)",
             };
-            section(&mut out, &format!("{path} (as it is now)"), shown, TASK_FILE);
+            out += &section(&format!("{path} (as it is now)"), shown, TASK_FILE);
         }
     }
     Ok((out, seen))
@@ -108,14 +108,12 @@ pub(super) fn instruction_sections(
     all: &[Instructions],
     is_told: impl Fn(&Instructions) -> bool,
 ) -> String {
-    let mut out = String::new();
     let told: Vec<&Instructions> = all.iter().filter(|one| is_told(one)).collect();
-    told.iter().for_each(|one| section(&mut out, &one.path, &one.text, one.room));
     let names: Vec<&str> = told.iter().map(|one| one.path.as_str()).collect();
     if !names.is_empty() {
         run.note_once(format!("instructions read: {}", names.join(", ")));
     }
-    out
+    told.iter().map(|one| section(&one.path, &one.text, one.room)).collect()
 }
 
 /// The files that a part works on: those of its task, those that feedback on the code is about, or

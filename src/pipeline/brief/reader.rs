@@ -9,7 +9,7 @@ use crate::stages::{Approves, StageSpec};
 /// The draft for a critic or challenger: the documents, or the diff of the code.
 pub(crate) fn draft_for_reader(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
     match spec.approves {
-        Approves::Artifacts => artifacts(run, &run.store(), &spec.own_artifacts()),
+        Approves::Artifacts => artifacts(run, &spec.own_artifacts()),
         Approves::Tree => {
             let tree = run.tree()?;
             let diff = approved_content::shown_diff(
@@ -19,9 +19,7 @@ pub(crate) fn draft_for_reader(run: &Run<'_>, spec: &StageSpec) -> anyhow::Resul
                 &tree,
                 DiffStyle::Patch,
             )?;
-            let mut out = String::new();
-            section(&mut out, WHOLE_CODE, &diff, DIFF);
-            Ok(out)
+            Ok(section(WHOLE_CODE, &diff, DIFF))
         }
     }
 }
@@ -39,9 +37,7 @@ pub(crate) fn change_for_reader(run: &Run<'_>, spec: &StageSpec) -> anyhow::Resu
     if diff.trim().is_empty() {
         diff = format!("Nothing has changed in {}.", paths.join(", "));
     }
-    let mut out = String::new();
-    section(&mut out, "What the change makes of the documents, as a diff", &diff, DIFF);
-    Ok(out)
+    Ok(section("What the change makes of the documents, as a diff", &diff, DIFF))
 }
 
 /// The heading of the diff of all of the session's code.

@@ -119,8 +119,7 @@ pub(crate) fn code_so_far(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<
     let files = Files { git, files: git::files::at(git, tip, &changed)? };
     let mut paths: Vec<&str> = changed.iter().map(String::as_str).collect();
     paths.sort_unstable();
-    section(
-        &mut out,
+    out += &section(
         "Files this session has changed so far",
         &codebase::tree(&paths, CHANGED),
         CHANGED,
@@ -131,7 +130,7 @@ pub(crate) fn code_so_far(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<
     }
     let map = Map { source: &files, cache: None, about: &about, shown: &[] };
     let symbols = codebase::symbols(&map, WRITTEN, 0)?.most_used;
-    section(&mut out, "Definitions in these files (LINE: signature)", &symbols, WRITTEN);
+    out += &section("Definitions in these files (LINE: signature)", &symbols, WRITTEN);
     Ok(out)
 }
 
@@ -146,9 +145,7 @@ pub(crate) fn own_commands(run: &Run<'_>) -> String {
             let _ = writeln!(list, "- {what}: `{command}`");
         }
     }
-    let mut out = String::new();
-    section(&mut out, "The project's own commands", &list, 1_000);
-    out
+    section("The project's own commands", &list, 1_000)
 }
 
 /// The style guides of the project's languages, for who writes code: the language of the template,
@@ -206,10 +203,9 @@ pub fn describe(
         }
         ControlFlow::Continue(())
     })?;
-    let mut out = String::new();
-    section(&mut out, "Files in the repository, as the session found it", &tree.text(), TREE);
+    let mut out = section("Files in the repository, as the session found it", &tree.text(), TREE);
     for (path, text, most) in manifests.texts(&source)? {
-        section(&mut out, &path, &text, most);
+        out += &section(&path, &text, most);
     }
     let readme = manifests.readme(&source)?;
     named.retain(|(path, _)| readme.as_ref().is_none_or(|(readme, _)| readme != path));
@@ -218,13 +214,12 @@ pub fn describe(
     let cache: PathBuf = git.state_dir().join("symbols.jsonl");
     let map = Map { source: &source, cache: Some(&cache), about, shown: &whole };
     let symbols = codebase::symbols(&map, SYMBOLS, NAMED)?;
-    section(&mut out, "Definitions that the idea names", &symbols.named, NAMED);
+    out += &section("Definitions that the idea names", &symbols.named, NAMED);
     if let Some((path, text)) = readme {
-        section(&mut out, &format!("{path} (its beginning)"), &text, README);
+        out += &section(&format!("{path} (its beginning)"), &text, README);
     }
-    let (head, mut text) = (out, String::new());
-    section(&mut text, "Most used definitions (LINE: signature)", &symbols.most_used, SYMBOLS);
-    Ok(Description { head, text })
+    let text = section("Most used definitions (LINE: signature)", &symbols.most_used, SYMBOLS);
+    Ok(Description { head: out, text })
 }
 
 /// Adds the files that the idea names, uncut, while there is room; returns their paths.
@@ -241,7 +236,7 @@ fn add_named_files<'a>(
         if !text.is_empty() && !text.contains('\0') && text.len() <= room {
             room -= text.len();
             shown.push(path);
-            section(out, &format!("{path} (as the session found it)"), &text, NAMED_FILE);
+            *out += &section(&format!("{path} (as the session found it)"), &text, NAMED_FILE);
         }
         Ok(ControlFlow::Continue(()))
     })?;

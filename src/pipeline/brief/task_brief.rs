@@ -61,18 +61,12 @@ fn numbers(id: &str) -> Vec<u32> {
 /// The uncommitted files when a task starts, written in an earlier task's conversation or in a
 /// conversation that was cut off.
 pub(crate) fn written_before(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<String> {
-    let mut out = String::new();
-    let Some(task) = task else { return Ok(out) };
+    let Some(task) = task else { return Ok(String::new()) };
     let left = task_files::left_to_others(run, task)?;
     let mut written = task_files::uncommitted_code(run)?;
     written.retain(|path| !left.contains_key(path));
-    section(
-        &mut out,
-        "Files already written that will be part of this task's commit",
-        &written.join("\n"),
-        TOLD,
-    );
-    Ok(out)
+    let title = "Files already written that will be part of this task's commit";
+    Ok(section(title, &written.join("\n"), TOLD))
 }
 
 #[cfg(test)]

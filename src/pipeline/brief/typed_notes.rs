@@ -81,7 +81,5 @@ pub(crate) fn typed_before(
             && !told.iter().any(|message| message.contains(&entry.details))
     });
     let notes: Vec<String> = said.map(|entry| format!("- {}", entry.details)).collect();
-    let mut out = String::new();
-    section(&mut out, "What a person said while this draft was made", &notes.join("\n"), AGAIN);
-    Ok(out)
+    Ok(section("What a person said while this draft was made", &notes.join("\n"), AGAIN))
 }

@@ -8,9 +8,10 @@ use crate::artifact::{Artifact, Origin};
 use crate::git::{self, DiffStyle, Oid};
 use crate::pipeline::brief::reader::WHOLE_CODE;
 use crate::pipeline::brief::sections::{DIFF, artifact_section, section};
+use crate::pipeline::draft_state::DraftState;
 use crate::pipeline::files::approved_content;
-use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
+use crate::pipeline::step::Step;
 use crate::session::artifact_path;
 use crate::stages::{Approves, StageSpec};
 
@@ -28,54 +29,47 @@ pub(crate) struct SecondReading {
 /// The input of a critic or challenger `by` that has read a draft of this stage before, the last one
 /// at `read`; `None` on its first reading.
 pub(crate) fn changes_since_reading(
-    run: &Run<'_>,
-    spec: &StageSpec,
+    step: &Step<'_, '_>,
     by: Origin,
     read: Option<&Oid>,
-    progress: &Progress,
 ) -> anyhow::Result<Option<SecondReading>> {
     let Some(read) = read else { return Ok(None) };
-    let mut opening = String::new();
-    section(&mut opening, "Your feedback so far", &own_words(run, spec, by, progress)?, SAID);
-    let tree = run.tree()?;
-    let Changes { mut diff, whole, unchanged } = match spec.approves {
-        Approves::Artifacts => changed_documents(run, spec, read, &tree)?,
-        Approves::Tree => changed_code(run, spec, read, &tree)?,
+    let mut opening = section("Your feedback so far", &own_words(step, by)?, SAID);
+    let tree = step.run.tree()?;
+    let Changes { mut diff, whole, unchanged } = match step.spec.approves {
+        Approves::Artifacts => changed_documents(step.run, step.spec, read, &tree)?,
+        Approves::Tree => changed_code(step.run, step.spec, read, &tree)?,
     };
     if diff.is_empty() && whole.is_empty() {
         diff = "Nothing in it has changed.".to_owned();
     }
-    section(&mut opening, "Changed since you last read it", &diff, DIFF / 2);
+    opening += &section("Changed since you last read it", &diff, DIFF / 2);
     opening += &whole;
     let unchanged = unchanged + "If you need more context, read_file and search_files show it.";
-    section(&mut opening, "Not repeated here", &unchanged, DIFF);
+    opening += &section("Not repeated here", &unchanged, DIFF);
     let changes = if diff.is_empty() { "It is above in full.".to_owned() } else { diff };
     Ok(Some(SecondReading { opening, changes }))
 }
 
 /// The author's closing words about a later draft, as a section: where the author leaves a point as
 /// it is, they are the reason.
-pub(super) fn author_words(progress: &Progress) -> String {
-    let mut out = String::new();
-    if progress.used() > 1 {
-        section(&mut out, "What the author says about this draft", &progress.said(), SAID);
+pub(super) fn author_words(draft: &DraftState) -> String {
+    match draft.used() {
+        0 | 1 => String::new(),
+        _ => section("What the author says about this draft", &draft.said(), SAID),
     }
-    out
 }
 
 /// A judge's feedback on earlier drafts of this run of the stage.
-pub(super) fn own_words(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    by: Origin,
-    progress: &Progress,
-) -> anyhow::Result<String> {
+pub(super) fn own_words(step: &Step<'_, '_>, by: Origin) -> anyhow::Result<String> {
     let mut out = String::new();
-    for entry in run.feedback_so_far()? {
-        if (entry.stage, entry.from) != (spec.stage, by) || entry.iteration <= progress.offset {
+    for entry in step.run.feedback_so_far()? {
+        if (entry.stage, entry.from) != (step.spec.stage, by)
+            || entry.iteration <= step.draft.offset
+        {
             continue;
         }
-        let draft = entry.iteration - progress.offset;
+        let draft = entry.iteration - step.draft.offset;
         let _ = write!(out, "- draft {draft}, {}: {}", entry.severity.name(), entry.details);
         if let Some(fix) = &entry.suggested_fix {
             let _ = write!(out, " Suggested: {fix}");
@@ -98,7 +92,7 @@ fn changed_documents(
         let path = artifact_path(name, *artifact);
         let paths = std::slice::from_ref(&path);
         let diff = git::diff::text(run.env.git, read, tree, paths, DiffStyle::Patch, false)?;
-        let whole = artifact_section(run, &store, *artifact)?;
+        let whole = artifact_section(run, *artifact)?;
         match hunks(&diff) {
             "" if whole.is_empty() => {}
             "" => unchanged.push(path),
@@ -141,7 +135,7 @@ fn changed_code(
     let mut changes =
         Changes { unchanged: named("The documents you read", &context), ..Changes::default() };
     if diff.len() > all.len() {
-        section(&mut changes.whole, WHOLE_CODE, &all, DIFF);
+        changes.whole += &section(WHOLE_CODE, &all, DIFF);
     } else {
         changes.diff = diff;
     }

@@ -4,9 +4,9 @@ use crate::artifact::check::Report;
 use crate::artifact::{Files, Store};
 use crate::pipeline::change::scope;
 use crate::pipeline::checks::{leaks_found, not_covered};
+use crate::pipeline::draft_state::DraftState;
 use crate::pipeline::evidence::Evidence;
 use crate::pipeline::files::project_files;
-use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
 use crate::pipeline::test_changes;
 use crate::record;
@@ -15,16 +15,16 @@ use crate::stages::{CheckInput, StageSpec};
 pub(crate) fn check_report(
     run: &Run<'_>,
     spec: &StageSpec,
-    progress: &Progress,
+    draft: &DraftState,
 ) -> anyhow::Result<Report> {
-    report_on(run, spec, progress, run.files())
+    report_on(run, spec, draft, run.files())
 }
 
 /// Like [`check_report`], with these files instead of those in the working tree.
 pub(crate) fn report_on(
     run: &Run<'_>,
     spec: &StageSpec,
-    progress: &Progress,
+    draft: &DraftState,
     files: &dyn Files,
 ) -> anyhow::Result<Report> {
     let baseline = project_files::baseline_of_change(run)?;
@@ -34,14 +34,14 @@ pub(crate) fn report_on(
         sizes: run.limits().sizes(),
         baseline: baseline.as_ref(),
         files: &project,
-        evidence: progress.newest.evidence.as_ref().map(Evidence::report),
+        evidence: draft.evidence.as_ref().map(Evidence::report),
         drafting: true,
     });
     if spec.offers("save_idea") && run.session.is_patch() {
         report.merge(scope::report_on_idea(run)?);
     }
     report.warnings.extend(scope::widened(run, spec)?.map(|(_, words)| words));
-    report.warnings.extend(remarks(run, spec, progress)?);
+    report.warnings.extend(remarks(run, spec, draft)?);
     of_every_draft(run, spec, &mut report)?;
     Ok(report)
 }
@@ -50,9 +50,9 @@ pub(crate) fn report_on(
 pub(crate) fn remarks(
     run: &Run<'_>,
     spec: &StageSpec,
-    progress: &Progress,
+    draft: &DraftState,
 ) -> anyhow::Result<Vec<String>> {
-    let mut remarks = Vec::from_iter(scope::unchanged_stage(run, spec, &progress.newest.words)?);
+    let mut remarks = Vec::from_iter(scope::unchanged_stage(run, spec, &draft.words)?);
     if spec.rechecks {
         let uncovered = not_covered(run, &run.store())?;
         remarks.extend(uncovered.iter().map(|(id, why)| format!("{id} is not covered: {why}")));
@@ -64,9 +64,9 @@ pub(crate) fn remarks(
 pub(crate) fn task_report(
     run: &Run<'_>,
     spec: &StageSpec,
-    progress: &Progress,
+    draft: &DraftState,
 ) -> anyhow::Result<Report> {
-    let mut report = progress.newest.evidence.as_ref().map(Evidence::report).unwrap_or_default();
+    let mut report = draft.evidence.as_ref().map(Evidence::report).unwrap_or_default();
     of_every_draft(run, spec, &mut report)?;
     Ok(report)
 }

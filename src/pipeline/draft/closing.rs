@@ -4,19 +4,21 @@
 
 use std::cell::Cell;
 
-use crate::agent::{AfterWords, Ending, Standing};
+use crate::agent::{AfterWords, Conversation, Ending, Standing};
 use crate::artifact::check::Report;
 use crate::artifact::{Artifact, Task, TaskStatus};
 use crate::git::{self, Oid};
 use crate::model::BoxFuture;
 use crate::model::prose::{document_between_tags, whole_document};
+use crate::pipeline::brief::part::Part;
 use crate::pipeline::change::scope;
 use crate::pipeline::draft::missing_words::Works;
-use crate::pipeline::draft::{checks, finish_draft};
+use crate::pipeline::draft::{agent_program, checks, finish_draft};
+use crate::pipeline::draft_state::DraftState;
 use crate::pipeline::evidence::{Evidence, gather};
 use crate::pipeline::files::{project_files, task_files};
-use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
+use crate::pipeline::step::Step;
 use crate::session::artifact_path;
 use crate::stages::{StageSpec, Work};
 use crate::tool::{self, Outcome};
@@ -41,11 +43,11 @@ pub(crate) fn closing_acts(spec: &StageSpec, corrects: bool, change: bool) -> Ve
 }
 
 /// The end of an actor's conversation about a draft, or about one of its tasks.
-pub(crate) struct Closing<'a, 'r> {
-    pub run: &'a Run<'r>,
-    pub spec: &'a StageSpec,
-    pub progress: &'a mut Progress,
-    pub task: Option<&'a Task>,
+struct Closing<'a, 'r> {
+    run: &'a Run<'r>,
+    spec: &'a StageSpec,
+    draft: &'a mut DraftState,
+    task: Option<&'a Task>,
     works: Works,
     /// The tree of the draft when the actor was last sent a message about what is missing.
     told: Option<Oid>,
@@ -53,20 +55,26 @@ pub(crate) struct Closing<'a, 'r> {
     asked_why: Cell<bool>,
 }
 
-impl<'a, 'r> Closing<'a, 'r> {
-    pub fn new(
-        run: &'a Run<'r>,
-        spec: &'a StageSpec,
-        progress: &'a mut Progress,
-        task: Option<&'a Task>,
-    ) -> Self {
-        let works = match run.is_drafted_by_agent(spec.stage) {
-            true => Works::OnFiles,
-            false => Works::WithTools,
-        };
-        Self { run, spec, progress, task, works, told: None, asked_why: Cell::new(false) }
-    }
+/// Runs a conversation of the actor about a draft, or about a task of it, until nothing is missing.
+pub(crate) async fn converse(
+    step: &mut Step<'_, '_>,
+    part: &Part<'_>,
+) -> anyhow::Result<Conversation> {
+    let Step { run, spec, draft } = step;
+    let run: &Run<'_> = run;
+    let (refusals, task) = (draft.refusals, part.task);
+    let works = match run.is_drafted_by_agent(spec.stage) {
+        true => Works::OnFiles,
+        false => Works::WithTools,
+    };
+    let mut closing =
+        Closing { run, spec, draft, task, works, told: None, asked_why: Cell::new(false) };
+    let mut conversation = agent_program::converse(run, part, refusals, &mut closing).await?;
+    step.draft.note_run(&mut conversation);
+    Ok(conversation)
+}
 
+impl Closing<'_, '_> {
     /// Decides about a completed task without a change: its actor is asked once for the change or
     /// for the reason.
     fn of_unchanged(&self) -> anyhow::Result<Option<Standing>> {
@@ -90,8 +98,8 @@ impl<'a, 'r> Closing<'a, 'r> {
         }
         // After a branch switch the files in the working tree are not the draft's.
         run.expect_tip()?;
-        self.progress.note_checked(&outcome.checked);
-        finish_draft::finish(run, spec, self.progress, self.task)?;
+        self.draft.note_checked(&outcome.checked);
+        finish_draft::finish(run, spec, self.draft, self.task)?;
         if let Some(standing) = self.of_unchanged()? {
             return Ok(standing);
         }
@@ -100,7 +108,7 @@ impl<'a, 'r> Closing<'a, 'r> {
             return Ok(Standing::Open);
         }
         let report = self.report().await?;
-        if self.progress.newest.evidence.as_ref().is_some_and(Evidence::lacks_dependencies) {
+        if self.draft.evidence.as_ref().is_some_and(Evidence::lacks_dependencies) {
             // No model can install the missing dependencies.
             return Ok(Standing::Ends);
         }
@@ -146,28 +154,27 @@ impl<'a, 'r> Closing<'a, 'r> {
             Some(task) => task_files::left_to_others(run, task)?.is_empty(),
             None => spec.runs_checks,
         };
-        let known = self.progress.newest.evidence.take();
+        let known = self.draft.evidence.take();
         if runs {
-            self.progress.newest.evidence =
-                gather::gather_evidence(run, known, &self.progress.newest.checked).await?;
+            self.draft.evidence = gather::gather_evidence(run, known, &self.draft.checked).await?;
         }
         match self.task {
-            Some(_) => checks::task_report(run, spec, self.progress),
-            None => checks::check_report(run, spec, self.progress),
+            Some(_) => checks::task_report(run, spec, self.draft),
+            None => checks::check_report(run, spec, self.draft),
         }
     }
 
     /// True if the scope of the change names the stage, nothing in its first draft changed, and the
     /// actor was not asked about that yet.
     fn asks_why(&self) -> anyhow::Result<bool> {
-        let is_first = self.progress.newest.commit.is_none() && !self.asked_why.get();
+        let is_first = self.draft.commit.is_none() && !self.asked_why.get();
         let asks = is_first && scope::changes_nothing(self.run, self.spec)?;
         Ok(asks && !self.asked_why.replace(true))
     }
 
     /// True if the previous draft was rejected and this draft is identical.
     fn is_rejected_one(&self, tree: &Oid) -> anyhow::Result<bool> {
-        let (Some(rejected), None) = (&self.progress.newest.commit, self.task) else {
+        let (Some(rejected), None) = (&self.draft.commit, self.task) else {
             return Ok(false);
         };
         let mut changed = git::paths::changed(self.run.env.git, rejected, tree)?;

@@ -8,10 +8,10 @@ use crate::artifact::{Artifact, Criterion, FeatureStatus, Store, Task};
 use crate::git;
 use crate::pipeline::change::scope;
 use crate::pipeline::checks::{not_covered, whole_session};
+use crate::pipeline::draft_state::DraftState;
 use crate::pipeline::evidence::named_tests::NamedTest;
 use crate::pipeline::evidence::{Evidence, gather};
 use crate::pipeline::files::project_files;
-use crate::pipeline::progress::Progress;
 use crate::pipeline::report::{self, cell};
 use crate::pipeline::run::Run;
 use crate::pipeline::test_changes::{self, asked};
@@ -28,7 +28,7 @@ const MECHANICAL: &str = "## What the program checked itself";
 pub(crate) fn finish(
     run: &Run<'_>,
     spec: &StageSpec,
-    progress: &Progress,
+    draft: &DraftState,
     task: Option<&Task>,
 ) -> anyhow::Result<()> {
     put_back_others(run, spec)?;
@@ -36,10 +36,10 @@ pub(crate) fn finish(
     if let (Some(finish), Some(document)) = (spec.finish, spec.document())
         && let Some(text) = store.text(document)?
     {
-        let known = KnownNow { run, store: &store, progress };
+        let known = KnownNow { run, store: &store, draft };
         store.save_text(document, &finish(&text, &known)?)?;
     }
-    finish_features(run, spec, progress, task)?;
+    finish_features(run, spec, draft, task)?;
     Ok(())
 }
 
@@ -48,13 +48,13 @@ pub(crate) fn finish(
 pub(crate) fn write_here(
     run: &Run<'_>,
     spec: &StageSpec,
-    progress: &Progress,
+    draft: &DraftState,
 ) -> anyhow::Result<bool> {
     let store = run.store();
     let (Some(when), Some(rendered)) = (run.depth().written_here(spec.stage), spec.rendered) else {
         return Ok(false);
     };
-    let known = KnownNow { run, store: &store, progress };
+    let known = KnownNow { run, store: &store, draft };
     if when == WrittenHere::WhereItSuffices && !(rendered.suffices)(&known)? {
         return Ok(false);
     }
@@ -69,7 +69,7 @@ pub(crate) fn write_here(
 pub(crate) fn finish_features(
     run: &Run<'_>,
     spec: &StageSpec,
-    progress: &Progress,
+    draft: &DraftState,
     task: Option<&Task>,
 ) -> anyhow::Result<bool> {
     if spec.is_before_code() {
@@ -91,7 +91,7 @@ pub(crate) fn finish_features(
         }
     }
     derive_feature_status(&mut features, &plan, &has_code);
-    let verified = gather::verifies(run, progress.newest.evidence.as_ref());
+    let verified = gather::verifies(run, draft.evidence.as_ref());
     for feature in &mut features.features {
         feature.status = (spec.feature_status)(feature.status, verified);
         if verifies_here && task.is_none() {
@@ -246,18 +246,17 @@ fn test_items(run: &Run<'_>) -> anyhow::Result<String> {
 struct KnownNow<'a> {
     run: &'a Run<'a>,
     store: &'a Store<'a>,
-    progress: &'a Progress,
+    draft: &'a DraftState,
 }
 
 impl Known for KnownNow<'_> {
     fn with_checked(&self, report: &str) -> anyhow::Result<String> {
-        let found =
-            mechanical_section(self.run, self.store, self.progress.newest.evidence.as_ref())?;
+        let found = mechanical_section(self.run, self.store, self.draft.evidence.as_ref())?;
         Ok(with_section(report, MECHANICAL, &found))
     }
 
     fn all_is_shown(&self) -> anyhow::Result<bool> {
-        let (run, evidence) = (self.run, self.progress.newest.evidence.as_ref());
+        let (run, evidence) = (self.run, self.draft.evidence.as_ref());
         let tests = evidence.map(|evidence| evidence.tests.as_slice()).unwrap_or_default();
         let is_shown = |criterion: &Criterion| match &criterion.test {
             Some(test) => tests.iter().any(|one| one.test == *test && one.is_shown()),

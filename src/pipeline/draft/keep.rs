@@ -1,63 +1,57 @@
 //! Saves a draft in its ref, with the notes needed when the run stops, and records why a commit was
 //! refused.
 
-use crate::artifact::{FeedbackType, Origin, Severity, TaskStatus};
+use crate::artifact::{Feedback, FeedbackType, Origin, Severity, TaskStatus};
 use crate::event::Event;
 use crate::pipeline::checks;
+use crate::pipeline::draft_count;
 use crate::pipeline::files::approved_content;
-use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::run::{CurrentDraft, Run, now};
+use crate::pipeline::step::Step;
 use crate::record::{self, DraftEnding, Refused};
-use crate::stages::StageSpec;
 
 /// Saves the draft in the working tree in its ref.
-pub(crate) fn keep(run: &Run<'_>, spec: &StageSpec, progress: &mut Progress) -> anyhow::Result<()> {
-    let (tip, number) = (&run.session.tip, progress.iteration);
-    run.recorder().expect_tip(tip)?;
-    mark(run, progress, number, DraftEnding::Whole);
-    let notes = progress.notes();
-    let whole = DraftEnding::Whole;
-    progress.newest.commit =
-        Some(record::draft_refs::keep(&run.recorder(), tip, spec.stage, number, whole, &notes)?);
-    // The present files are now saved, whoever wrote them, so tools may overwrite them.
-    run.env.workspace.written().adopt(&approved_content::documents_on_disk(run, spec))
+pub(crate) fn keep(step: &mut Step<'_, '_>) -> anyhow::Result<()> {
+    keep_with(step, None)
 }
 
 /// Like [`keep`], with a person's question about the draft and the actor's answer.
-pub(crate) fn keep_answer(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-    asked: (&str, &str),
-) -> anyhow::Result<()> {
-    let (tip, number) = (&run.session.tip, progress.iteration);
-    run.recorder().expect_tip(tip)?;
-    mark(run, progress, number, DraftEnding::Whole);
-    let notes = progress.notes();
-    let kept =
-        record::draft_refs::keep_answer(&run.recorder(), tip, spec.stage, number, &notes, asked)?;
-    progress.newest.commit = Some(kept);
-    run.env.workspace.written().adopt(&approved_content::documents_on_disk(run, spec))
+pub(crate) fn keep_answer(step: &mut Step<'_, '_>, asked: (&str, &str)) -> anyhow::Result<()> {
+    keep_with(step, Some(asked))
+}
+
+fn keep_with(step: &mut Step<'_, '_>, asked: Option<(&str, &str)>) -> anyhow::Result<()> {
+    step.run.expect_tip()?;
+    mark(step, step.draft.iteration, DraftEnding::Whole);
+    let (recorder, tip, notes) = (step.run.recorder(), &step.run.session.tip, step.draft.notes());
+    let (stage, number) = (step.spec.stage, step.draft.iteration);
+    step.draft.commit = Some(match asked {
+        Some(asked) => {
+            record::draft_refs::keep_answer(&recorder, tip, stage, number, &notes, asked)?
+        }
+        None => {
+            record::draft_refs::keep(&recorder, tip, stage, number, DraftEnding::Whole, &notes)?
+        }
+    });
+    drop(recorder);
+    // The present files are now saved, whoever wrote them, so tools may overwrite them.
+    let documents = approved_content::documents_on_disk(step.run, step.spec);
+    step.run.env.workspace.written().adopt(&documents)
 }
 
 /// Records what must be saved if the run stops now.
-pub(crate) fn mark(run: &Run<'_>, progress: &Progress, iteration: u32, ending: DraftEnding) {
-    let notes = progress.notes();
-    run.current_draft.replace(Some(CurrentDraft { iteration, ending, notes }));
+pub(crate) fn mark(step: &Step<'_, '_>, iteration: u32, ending: DraftEnding) {
+    let notes = step.draft.notes();
+    step.run.current_draft.replace(Some(CurrentDraft { iteration, ending, notes }));
 }
 
-pub(crate) fn announce(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &Progress,
-    task: Option<String>,
-) -> anyhow::Result<()> {
-    run.env.sink.emit(Event::DraftStarted {
-        stage: spec.stage,
-        iteration: progress.iteration,
-        limit: progress::allowed(run, spec, progress)?,
+pub(crate) fn announce(step: &Step<'_, '_>, task: Option<String>) -> anyhow::Result<()> {
+    step.run.env.sink.emit(Event::DraftStarted {
+        stage: step.spec.stage,
+        iteration: step.draft.iteration,
+        limit: draft_count::allowed(step)?,
         tasks: match task {
-            Some(_) => count_tasks(run)?,
+            Some(_) => count_tasks(step.run)?,
             None => (0, 0),
         },
         task,
@@ -73,26 +67,22 @@ fn count_tasks(run: &Run<'_>) -> anyhow::Result<(usize, usize)> {
     Ok((done, tasks.count()))
 }
 
-/// Gives the actor the reason why a commit was refused.
+/// The reason why a commit was refused, as feedback for the actor.
 pub(crate) fn refusal_feedback(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    iteration: u32,
+    step: &Step<'_, '_>,
     refused: &Refused,
-) -> anyhow::Result<()> {
-    run.tell_of_hooks()?;
-    let entries = match refused {
-        Refused::Hook { .. } => {
-            let words = refused.to_string();
-            let mut entry = run.feedback(spec.stage, iteration, Origin::Hook, &words);
-            entry.feedback_type = FeedbackType::BuildError;
-            entry.severity = Severity::Critical;
-            vec![entry]
-        }
+) -> anyhow::Result<Vec<Feedback>> {
+    step.run.tell_of_hooks()?;
+    Ok(match refused {
+        Refused::Hook { .. } => vec![Feedback {
+            feedback_type: FeedbackType::BuildError,
+            severity: Severity::Critical,
+            ..step.feedback(Origin::Hook, &refused.to_string())
+        }],
         Refused::Leaks(leaks) => {
-            let found = checks::leaks_found(leaks).into_iter();
-            found.map(|found| found.to_feedback(&now(), spec.stage, iteration)).collect()
+            let (stage, iteration) = (step.spec.stage, step.draft.iteration);
+            let findings = checks::leaks_found(leaks).into_iter();
+            findings.map(|finding| finding.to_feedback(&now(), stage, iteration)).collect()
         }
-    };
-    run.give_feedback(entries)
+    })
 }

@@ -11,10 +11,10 @@ use std::collections::BTreeSet;
 use crate::artifact::{Artifact, BY_HAND, FeedbackType, Files as _, Origin};
 use crate::git::{self, DiffStyle, Oid};
 use crate::pipeline::brief::sections::cut;
+use crate::pipeline::draft_state::Edit;
 use crate::pipeline::files::approved_content;
-use crate::pipeline::progress::Progress;
-use crate::pipeline::progress::edit::Edit;
 use crate::pipeline::run::Run;
+use crate::pipeline::step::Step;
 use crate::session::Entry;
 use crate::stages::{Approves, StageSpec};
 
@@ -89,18 +89,13 @@ pub(crate) fn tell_of_edited_earlier(run: &Run<'_>, spec: &StageSpec) -> anyhow:
 }
 
 /// Records a person's edits since `shown`, added to their earlier edits of this draft.
-pub(crate) fn note_edit(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-    shown: &Oid,
-) -> anyhow::Result<()> {
-    records::put_back_json(run)?;
-    let Some(new) = edit_since(run, spec, shown)? else { return Ok(()) };
-    progress.newest.edit = match progress.newest.edit.take() {
+pub(crate) fn note_edit(step: &mut Step<'_, '_>, shown: &Oid) -> anyhow::Result<()> {
+    records::put_back_json(step.run)?;
+    let Some(new) = edit_since(step.run, step.spec, shown)? else { return Ok(()) };
+    step.draft.edit = match step.draft.edit.take() {
         None => Some(new),
         // A file restored to its first version is not edited.
-        Some(earlier) => edit_since(run, spec, &earlier.since)?.and_then(|mut all| {
+        Some(earlier) => edit_since(step.run, step.spec, &earlier.since)?.and_then(|mut all| {
             let theirs = |file: &Artifact| new.files.contains(file) || earlier.files.contains(file);
             all.files.retain(theirs);
             (!all.files.is_empty()).then_some(all)
@@ -111,24 +106,19 @@ pub(crate) fn note_edit(
 
 /// Records a person's edits of a saved or waiting draft that were made while no run was active:
 /// files that match neither the draft nor what a tool wrote. Returns true if there were any.
-pub(crate) fn note_edit_by_hand(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-    draft: &Oid,
-) -> anyhow::Result<bool> {
-    let Some(mut new) = edit_since(run, spec, draft)? else { return Ok(false) };
+pub(crate) fn note_edit_by_hand(step: &mut Step<'_, '_>, draft: &Oid) -> anyhow::Result<bool> {
+    let Some(mut new) = edit_since(step.run, step.spec, draft)? else { return Ok(false) };
     new.files.retain(|file| {
-        let path = run.path_of(*file);
-        !run.env.workspace.written().is_as_written(&path)
+        let path = step.run.path_of(*file);
+        !step.run.env.workspace.written().is_as_written(&path)
     });
     if new.files.is_empty() {
         return Ok(false);
     }
-    let earlier = progress.newest.edit.as_ref().map(|edit| edit.files.clone()).unwrap_or_default();
+    let earlier = step.draft.edit.as_ref().map(|edit| edit.files.clone()).unwrap_or_default();
     new.files.extend(earlier);
-    note_edit(run, spec, progress, draft)?;
-    if let Some(edit) = &mut progress.newest.edit {
+    note_edit(step, draft)?;
+    if let Some(edit) = &mut step.draft.edit {
         edit.files.retain(|file| new.files.contains(file));
     }
     Ok(true)
@@ -136,36 +126,28 @@ pub(crate) fn note_edit_by_hand(
 
 /// Records a person's edits of a document that a tool wrote in a run that was killed before it
 /// saved a draft. Returns true if there were any.
-pub(crate) fn note_edit_of_killed_draft(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-) -> anyhow::Result<bool> {
-    let written = run.env.workspace.written();
+pub(crate) fn note_edit_of_killed_draft(step: &mut Step<'_, '_>) -> anyhow::Result<bool> {
+    let written = step.run.env.workspace.written();
     let paths = written.paths();
-    let is_edited = spec.artifacts.iter().any(|artifact| {
-        let path = run.path_of(*artifact);
+    let is_edited = step.spec.artifacts.iter().any(|artifact| {
+        let path = step.run.path_of(*artifact);
         paths.contains(&path) && !written.is_as_written(&path)
     });
-    Ok(is_edited && note_edit_by_hand(run, spec, progress, &run.session.tip)?)
+    let tip = step.run.session.tip.clone();
+    Ok(is_edited && note_edit_by_hand(step, &tip)?)
 }
 
 /// Like [`note_edit_by_hand`], for code: files of the session that a person edited or committed.
-pub(crate) fn note_code_by_hand(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-    draft: &Entry,
-) -> anyhow::Result<bool> {
-    if spec.approves != Approves::Tree {
+pub(crate) fn note_code_by_hand(step: &mut Step<'_, '_>, draft: &Entry) -> anyhow::Result<bool> {
+    if step.spec.approves != Approves::Tree {
         return Ok(false);
     }
-    let taken = approved_content::take_persons_code(run, spec, Some(&draft.commit))?;
-    if taken.is_empty() && !committed_by_hand(run, draft.parents.first())? {
+    let taken = approved_content::take_persons_code(step.run, step.spec, Some(&draft.commit))?;
+    if taken.is_empty() && !committed_by_hand(step.run, draft.parents.first())? {
         return Ok(false);
     }
     let since = draft.commit.clone();
-    progress.newest.edit = Some(Edit { since, files: Vec::new(), told: false });
+    step.draft.edit = Some(Edit { since, files: Vec::new(), told: false });
     Ok(true)
 }
 
@@ -190,24 +172,20 @@ fn committed_by_hand(run: &Run<'_>, since: Option<&Oid>) -> anyhow::Result<bool>
 
 /// Records feedback that tells the actor of the next draft which edits a person made in this draft,
 /// and that these edits must stay.
-pub(crate) fn tell_edit(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-) -> anyhow::Result<()> {
-    let Some(edit) = progress.newest.edit.clone() else { return Ok(()) };
+pub(crate) fn tell_edit(step: &mut Step<'_, '_>) -> anyhow::Result<()> {
+    let Some(edit) = step.draft.edit.clone() else { return Ok(()) };
     let words = format!(
         "I edited {} by hand. What I wrote stays as it is, unless I later ask you \
          to change that part. My changes:\n{}",
         edit.names(),
-        cut(diff_of(run, spec, &edit)?.trim_end(), TOLD)
+        cut(diff_of(step.run, step.spec, &edit)?.trim_end(), TOLD)
     );
-    let mut entry = run.feedback(spec.stage, progress.iteration, Origin::Human, &words);
+    let mut entry = step.run.feedback(step.spec.stage, step.draft.iteration, Origin::Human, &words);
     entry.feedback_type = FeedbackType::Suggestion;
     let files: Vec<&str> = edit.files.iter().map(|file| file.file_name()).collect();
     entry.extra.insert(BY_HAND.to_owned(), files.into());
-    overwritten_edits::note_version(run, spec, progress, &edit, &mut entry)?;
-    run.give_feedback(vec![entry])
+    overwritten_edits::note_version(step, &edit, &mut entry)?;
+    step.run.give_feedback(vec![entry])
 }
 
 /// A person's changes, as a diff of the files they edited.

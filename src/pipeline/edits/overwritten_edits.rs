@@ -12,12 +12,12 @@ use serde_json::{Map, Value};
 use crate::artifact::{Artifact, Feedback, Files as _};
 use crate::gate::{Mode, comments};
 use crate::git::{self, Object, Oid, Store};
-use crate::pipeline::progress::edit::{Edit, tells_edit};
-use crate::pipeline::progress::{Next, Progress};
+use crate::pipeline::draft_state::{Edit, Next, tells_edit};
 use crate::pipeline::run::Run;
+use crate::pipeline::step::Step;
 use crate::record::{self, DraftEnding};
 use crate::session::RefNames;
-use crate::stages::{Approves, StageSpec};
+use crate::stages::Approves;
 
 /// Fields of the entry: blob ids by file name.
 const SHOWN: &str = "shown";
@@ -42,31 +42,29 @@ struct Broken {
 /// Adds the versions before and after the edit to its feedback entry, and makes sure that a commit
 /// contains the person's version before the actor continues.
 pub(crate) fn note_version(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
+    step: &mut Step<'_, '_>,
     edit: &Edit,
     entry: &mut Feedback,
 ) -> anyhow::Result<()> {
-    let git = run.env.git;
-    let path = |file: &Artifact| run.path_of(*file);
+    let git = step.run.env.git;
+    let path = |file: &Artifact| step.run.path_of(*file);
     let paths: Vec<String> = edit.files.iter().map(path).collect();
     let theirs = git::blobs::hash_files(git, &paths, Store::No)?;
-    let kept = progress.newest.commit.iter().chain([&run.session.tip]);
+    let kept = step.draft.commit.iter().chain([&step.run.session.tip]);
     let mut is_kept = false;
     for commit in kept {
         is_kept |= git::snapshot::blob_ids(git, commit, &paths)? == theirs;
     }
     if !is_kept {
-        let (number, ending) = match progress.next == Next::RestOfDraft {
-            true => (progress.iteration + 1, DraftEnding::Partial),
-            false => (progress.iteration, DraftEnding::Whole),
+        let (number, ending) = match step.draft.next == Next::RestOfDraft {
+            true => (step.draft.iteration + 1, DraftEnding::Partial),
+            false => (step.draft.iteration, DraftEnding::Whole),
         };
-        let (tip, notes) = (&run.session.tip, progress.notes());
-        progress.newest.commit = Some(record::draft_refs::keep(
-            &run.recorder(),
+        let (tip, notes) = (&step.run.session.tip, step.draft.notes());
+        step.draft.commit = Some(record::draft_refs::keep(
+            &step.run.recorder(),
             tip,
-            spec.stage,
+            step.spec.stage,
             number,
             ending,
             &notes,
@@ -85,25 +83,21 @@ pub(crate) fn note_version(
 
 /// Reports the lines edited by a person that the newest draft changed: at the gate, or as a warning
 /// if nobody is there.
-pub(crate) fn tell_of_overwritten(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-) -> anyhow::Result<()> {
-    for broken in overwritten(run, spec, progress)? {
+pub(crate) fn tell_of_overwritten(step: &mut Step<'_, '_>) -> anyhow::Result<()> {
+    for broken in overwritten(step)? {
         let short = format!(
             "draft {} changed what you wrote in {}",
-            progress.iteration,
+            step.draft.iteration,
             broken.file.file_name()
         );
-        let full = format!("{short}: {}; {}", broken.words(), way_back(run, &broken)?);
-        let gated = run.gated(spec.stage) && run.env.mode != Mode::Auto;
-        if run.env.mode != Mode::Ask || !gated {
-            run.warn(format!("{}: {full}", spec.stage));
+        let full = format!("{short}: {}; {}", broken.words(), way_back(step.run, &broken)?);
+        let gated = step.run.gated(step.spec.stage) && step.run.env.mode != Mode::Auto;
+        if step.run.env.mode != Mode::Ask || !gated {
+            step.run.warn(format!("{}: {full}", step.spec.stage));
         }
         if gated {
-            let words = if run.env.mode == Mode::Ask { full } else { short.clone() };
-            progress.gate.note = Some(match progress.gate.note.take() {
+            let words = if step.run.env.mode == Mode::Ask { full } else { short.clone() };
+            step.draft.gate.note = Some(match step.draft.gate.note.take() {
                 // The note of a waiting draft already contains the short form.
                 Some(note) if note.contains(&short) => note.replace(&short, &words),
                 Some(note) => format!("{note}; {words}"),
@@ -136,15 +130,11 @@ fn way_back(run: &Run<'_>, broken: &Broken) -> anyhow::Result<String> {
 
 /// Lines of the person's edits of earlier drafts that are missing in this draft, and were there
 /// when the person last looked.
-fn overwritten(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &Progress,
-) -> anyhow::Result<Vec<Broken>> {
-    if spec.approves == Approves::Tree {
+fn overwritten(step: &Step<'_, '_>) -> anyhow::Result<Vec<Broken>> {
+    if step.spec.approves == Approves::Tree {
         return Ok(Vec::new());
     }
-    let git = run.env.git;
+    let git = step.run.env.git;
     let reader = git.reader();
     let text = |id: &Value| -> anyhow::Result<Option<(Oid, String)>> {
         let Some(id) = id.as_str().and_then(|id| id.parse::<Oid>().ok()) else {
@@ -154,17 +144,17 @@ fn overwritten(
         let bytes = reader.blob(Object::Id(&id)).ok().flatten();
         Ok(bytes.map(|bytes| (id, String::from_utf8_lossy(&bytes).into_owned())))
     };
-    let looked = match &progress.readings.person {
-        Some(seen) => run.session.entry_at(git, seen)?,
+    let looked = match &step.draft.readings.person {
+        Some(seen) => step.run.session.entry_at(git, seen)?,
         None => None,
     };
     let mut found: Vec<Broken> = Vec::new();
-    for entry in run.feedback_so_far()? {
-        let earlier = (progress.offset + 1..progress.iteration).contains(&entry.iteration);
-        if entry.stage != spec.stage || !tells_edit(&entry) || !earlier {
+    for entry in step.run.feedback_so_far()? {
+        let earlier = (step.draft.offset + 1..step.draft.iteration).contains(&entry.iteration);
+        if entry.stage != step.spec.stage || !tells_edit(&entry) || !earlier {
             continue;
         }
-        for file in spec.artifacts {
+        for file in step.spec.artifacts {
             let id = |key| entry.extra.get(key).and_then(|ids| ids.get(file.file_name()));
             let Some((theirs, left)) = id(THEIRS).map(text).transpose()?.flatten() else {
                 continue;
@@ -174,13 +164,13 @@ fn overwritten(
             let mut law = Law::of(&shown, &left);
             // Changes that the person has already seen are not reported again.
             if let Some(looked) = looked.as_ref().filter(|l| l.iterations() > entry.iteration) {
-                law.only_as_in(&text_at(run, &looked.commit, *file)?);
+                law.only_as_in(&text_at(step.run, &looked.commit, *file)?);
             }
-            let now = run.files().read(*file)?.unwrap_or_default();
+            let now = step.run.files().read(*file)?.unwrap_or_default();
             let mut broken = law.broken(&now);
             // An earlier edit that the person changed in this draft does not count as overwritten.
-            if let Some(edit) = progress.newest.edit.as_ref().filter(|e| e.files.contains(file)) {
-                let drafted = law.broken(&text_at(run, &edit.since, *file)?);
+            if let Some(edit) = step.draft.edit.as_ref().filter(|e| e.files.contains(file)) {
+                let drafted = law.broken(&text_at(step.run, &edit.since, *file)?);
                 broken.0.retain(|line| drafted.0.contains(line));
                 broken.1.retain(|line| drafted.1.contains(line));
             }

@@ -4,8 +4,8 @@
 use crate::git::{self, Oid};
 use crate::pipeline::edits;
 use crate::pipeline::files::approved_content;
-use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
+use crate::pipeline::step::Step;
 use crate::record;
 use crate::session::Verdict;
 use crate::stages::{Approves, StageSpec};
@@ -16,18 +16,13 @@ pub(crate) const AT_GATE: &str = "; after you quit (q)";
 
 /// Reverts a person's edits of the draft `shown`, including unrecorded edits. Returns the message
 /// for the person.
-pub(crate) fn take_back(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-    shown: &Oid,
-) -> anyhow::Result<String> {
-    edits::note_edit(run, spec, progress, shown)?;
-    let edit = progress.newest.edit.take();
+pub(crate) fn take_back(step: &mut Step<'_, '_>, shown: &Oid) -> anyhow::Result<String> {
+    edits::note_edit(step, shown)?;
+    let edit = step.draft.edit.take();
     let since = edit.map_or_else(|| shown.clone(), |edit| edit.since);
-    let said = put_back(run, spec, &since, AT_GATE)?;
-    progress.verdicts.person = None;
-    progress.newest.by_hand = false;
+    let said = put_back(step.run, step.spec, &since, AT_GATE)?;
+    step.draft.approvals.person = None;
+    step.draft.by_hand = false;
     Ok(said)
 }
 

@@ -1,6 +1,6 @@
 //! Finds the stage that is in progress.
 
-use crate::pipeline::progress;
+use crate::pipeline::draft_count;
 use crate::pipeline::run::Run;
 use crate::session::{KeptDraft, kept_draft};
 use crate::stage::Stage;
@@ -12,7 +12,7 @@ pub(crate) fn corrections_are_open(run: &Run<'_>) -> anyhow::Result<bool> {
     let drafts = run.earlier_drafts(code_stage());
     let kept = kept_draft(run.env.git, &run.session, code_stage())?;
     let begun = matches!(kept, Some(KeptDraft::Live(entry)) if entry.iterations() > drafts);
-    Ok(begun || progress::asked_for_more(run, code_stage(), drafts)?)
+    Ok(begun || draft_count::asked_for_more(run, code_stage(), drafts)?)
 }
 
 /// The next stage, or coding while its corrections are open.

@@ -6,9 +6,10 @@ use crate::error::Error;
 use crate::event::Event;
 use crate::markers::without_markers;
 use crate::pipeline::draft::checks;
+use crate::pipeline::draft_count;
+use crate::pipeline::draft_state::DraftState;
 use crate::pipeline::limits::blocked;
 use crate::pipeline::outcome::{Asked, StageEnd, UNJUDGED};
-use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::review::{broken_edit, shown};
 use crate::pipeline::run::Run;
 use crate::session::Waiting;
@@ -90,17 +91,16 @@ pub(crate) fn answers(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Vec<Str
 /// True if the draft can be read and the checks have found nothing in it, so that a person's pass
 /// would count.
 fn can_pass(run: &Run<'_>, spec: &StageSpec, waiting: &Waiting) -> anyhow::Result<bool> {
-    let mut progress = Progress { iteration: waiting.draft.iterations(), ..Progress::default() };
-    let by = |judge| progress::has_refused(run, spec, &progress, judge);
+    let by = |judge| draft_count::has_refused(run, spec, waiting.draft.iterations(), judge);
     // A draft that waits for its review has passed the checks of its run.
     if waiting.blocked().is_some() && (by(Origin::Validator)? || by(Origin::Hook)?) {
         return Ok(false);
     }
-    let draft = &waiting.draft.commit;
-    progress.newest.commit = Some(draft.clone());
+    let draft = DraftState::default();
     let is_code = spec.approves == Approves::Tree;
-    Ok(broken_edit::broken(run, spec, &progress, Some(draft), true)?.lines.is_empty()
-        && (!is_code || checks::check_report(run, spec, &progress)?.is_ok()))
+    let shown = Some(&waiting.draft.commit);
+    Ok(broken_edit::broken(run, spec, &draft, shown, true)?.lines.is_empty()
+        && (!is_code || checks::check_report(run, spec, &draft)?.is_ok()))
 }
 
 /// The command that shows the draft, from any folder and in a clone.

@@ -7,10 +7,11 @@
 
 use crate::artifact::Feedback;
 use crate::git::{self, Oid};
+use crate::pipeline::draft_count;
 use crate::pipeline::files::approved_content;
-use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::run::Run;
 use crate::pipeline::similar_rejections::{Alike, circle};
+use crate::pipeline::step::Step;
 use crate::session::{Entry, Verdict, key};
 use crate::stages::{Approves, StageSpec};
 
@@ -28,18 +29,16 @@ pub(crate) struct Repetition {
 
 /// The stage's repetition, if there is one.
 pub(crate) fn repetition(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &Progress,
+    step: &Step<'_, '_>,
     feedback: &[Feedback],
 ) -> anyhow::Result<Option<Repetition>> {
-    let since = progress::answered_at(run, spec, progress)?;
-    let said = circle(&run.unsolved(feedback)?, spec.stage, progress.offset);
+    let since = draft_count::answered_at(step)?;
+    let said = circle(&step.run.unsolved(feedback)?, step.spec.stage, step.draft.offset);
     let worded = said.as_ref().map_or(0, |said| said.strikes);
-    let drafts = newest_drafts(run, progress, since)?;
-    let unchanged = unchanged(run, spec, &drafts)?;
+    let drafts = newest_drafts(step, since)?;
+    let unchanged = unchanged(step.run, step.spec, &drafts)?;
     if unchanged > 1 && unchanged >= worded {
-        let what = if saves_nothing(run, spec, &drafts)? {
+        let what = if saves_nothing(step.run, step.spec, &drafts)? {
             "drafts in a row change nothing"
         } else {
             "drafts in a row are the same: the actor changes nothing after feedback"
@@ -74,9 +73,9 @@ fn saves_nothing(run: &Run<'_>, spec: &StageSpec, drafts: &[Entry]) -> anyhow::R
 }
 
 /// The last state of each of the newest complete drafts, newest first.
-fn newest_drafts(run: &Run<'_>, progress: &Progress, since: u32) -> anyhow::Result<Vec<Entry>> {
-    let Some(newest) = &progress.newest.commit else { return Ok(Vec::new()) };
-    let beside = run.session.beside_tip(run.env.git, newest)?;
+fn newest_drafts(step: &Step<'_, '_>, since: u32) -> anyhow::Result<Vec<Entry>> {
+    let Some(newest) = &step.draft.commit else { return Ok(Vec::new()) };
+    let beside = step.run.session.beside_tip(step.run.env.git, newest)?;
     let mut drafts: Vec<Entry> = Vec::new();
     let mut next = Some(newest.clone());
     while let Some(id) = next {

@@ -4,14 +4,15 @@ use crate::error::Error;
 use crate::gate::{AfterEdit, Decision, EditResult, Editor, Reply};
 use crate::git::Oid;
 use crate::pipeline::draft::stop;
+use crate::pipeline::draft_state::DraftState;
 use crate::pipeline::edits::{self, records, taken_back};
 use crate::pipeline::files::approved_content;
 use crate::pipeline::history::rewind::before;
 use crate::pipeline::history::{dropped, resume_stage};
 use crate::pipeline::outcome::TRY_AGAIN;
-use crate::pipeline::progress::Progress;
 use crate::pipeline::review::{broken_edit, feedback, shown};
 use crate::pipeline::run::Run;
+use crate::pipeline::step::Step;
 use crate::record::{self, Recorded, ReviewRecord};
 use crate::session::{Session, Verdict, Waiting, key};
 use crate::stage::Stage;
@@ -80,7 +81,7 @@ pub fn require_waiting(session: &Session) -> anyhow::Result<Waiting> {
 
 fn record_answer(
     run: &mut Run<'_>,
-    spec: &StageSpec,
+    spec: &'static StageSpec,
     waiting: &Waiting,
     answer: Answer,
     editor: &Editor,
@@ -245,16 +246,14 @@ fn edit(
             .into());
     }
     let mut verdict = Verdict::Passed;
-    let mut progress = Progress::default();
-    progress.newest.commit = Some(run.session.tip.clone());
     loop {
         if let EditResult::Changed(_) = editor.open(&files)? {
             verdict = Verdict::Edited;
         }
         let (Some(gate), Verdict::Edited) = (&run.env.gate, verdict) else { break };
         let with_checks = !feedback::has_comments(run, spec, &waiting.draft.commit)?;
-        let shown = progress.newest.commit.as_ref();
-        let broken = broken_edit::broken(run, spec, &progress, shown, with_checks)?;
+        let (draft, shown) = (DraftState::default(), Some(&run.session.tip));
+        let broken = broken_edit::broken(run, spec, &draft, shown, with_checks)?;
         if broken.lines.is_empty() {
             break;
         }
@@ -272,13 +271,18 @@ fn edit(
 
 /// Shows the gate until there is an answer. It is shown again after a person edited code or
 /// reverted an edit.
-fn looked(run: &Run<'_>, spec: &StageSpec, waiting: &Waiting) -> anyhow::Result<Decision> {
+fn looked(
+    run: &mut Run<'_>,
+    spec: &'static StageSpec,
+    waiting: &Waiting,
+) -> anyhow::Result<Decision> {
     let mut reply = None;
     let mut shown = None;
     loop {
-        let mut progress = resume_stage::resume(run, spec)?.unwrap_or_default();
-        progress.readings.person = shown.clone().or(progress.readings.person);
-        match shown::ask_person(run, spec, &progress, false, reply.take())? {
+        let mut step = Step::new(run, spec);
+        resume_stage::resume(&mut step)?;
+        step.draft.readings.person = shown.clone().or(step.draft.readings.person);
+        match shown::ask_person(&step, false, reply.take())? {
             Decision::Look => {
                 approved_content::take_persons_code(run, spec, None)?;
                 records::settle(run)?;

@@ -7,68 +7,58 @@ use crate::gate::{self, Decided, Mode};
 use crate::moment;
 use crate::pipeline::draft::keep;
 use crate::pipeline::files::approved_content;
-use crate::pipeline::outcome::StepOutcome;
-use crate::pipeline::progress::{Next, Progress};
 use crate::pipeline::review::waiting;
-use crate::pipeline::run::Run;
+use crate::pipeline::step::{Step, Stop};
 use crate::record::{Approval, ApprovedContent};
 use crate::session::Verdict;
-use crate::stages::StageSpec;
 
-/// The command's decision about this content; `None` if there is no command, or it leaves the
-/// decision to a person.
-pub(crate) fn by_command(
-    run: &mut Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-    bytes: &ApprovedContent,
-) -> anyhow::Result<Option<StepOutcome>> {
-    let config = run.env.config;
+/// True if the command passes this content; false if there is no command, or it leaves the decision
+/// to a person.
+pub(crate) fn by_command(step: &mut Step<'_, '_>, bytes: &ApprovedContent) -> Result<bool, Stop> {
+    let config = step.run.env.config;
     let command = config.review.decide.as_str();
     if command.trim().is_empty() {
-        return Ok(None);
+        return Ok(false);
     }
     let name = gate::command_name(command);
     let about = [
-        ("COWORK_SESSION", run.session.name.to_string()),
-        ("COWORK_STAGE", spec.stage.to_string()),
-        ("COWORK_ITERATION", progress.used().to_string()),
+        ("COWORK_SESSION", step.run.session.name.to_string()),
+        ("COWORK_STAGE", step.spec.stage.to_string()),
+        ("COWORK_ITERATION", step.draft.used().to_string()),
     ];
     let limit = Duration::from_secs(config.limits.command_timeout_max_s);
-    let said = gate::decide(command, run.env.git.top(), &about, limit);
+    let said = gate::decide(command, step.run.env.git.top(), &about, limit);
     moment::end();
     let said = said?;
-    let now = approved_content::content_now(run, spec)?;
+    let now = approved_content::content_now(step.run, step.spec)?;
     let why = match said {
-        _ if !bytes.same(run.env.git, &run.session, &now)? => {
-            format!("the {} draft was changed while {name} looked at it", spec.stage)
+        _ if !bytes.same(step.run.env.git, &step.run.session, &now)? => {
+            format!("the {} draft was changed while {name} looked at it", step.spec.stage)
         }
         Decided::Pass => {
-            let verdict =
-                if progress.newest.edit.is_some() { Verdict::Edited } else { Verdict::Auto };
+            let verdict = if step.draft.edit.is_some() { Verdict::Edited } else { Verdict::Auto };
             let by = (verdict == Verdict::Auto).then(|| name.clone());
-            progress.verdicts.person = Some(Approval { bytes: now, verdict, by });
-            run.note(format!("{}: {name} passed the draft", spec.stage));
-            keep::keep(run, spec, progress)?;
-            return Ok(Some(StepOutcome::Next));
+            step.draft.approvals.person = Some(Approval { bytes: now, verdict, by });
+            step.run.note(format!("{}: {name} passed the draft", step.spec.stage));
+            keep::keep(step)?;
+            return Ok(true);
         }
         Decided::Feedback(words) => {
             let words = match words.as_str() {
                 "" => format!("{name} refused the draft without a reason"),
                 words => format!("{name}: {words}"),
             };
-            let mut entry = run.feedback(spec.stage, progress.iteration, Origin::Validator, &words);
+            let mut entry = step.feedback(Origin::Validator, &words);
             entry.severity = Severity::Major;
-            run.give_feedback(vec![entry])?;
-            progress.next = Next::Draft;
-            return Ok(Some(StepOutcome::Again));
+            step.refuse(vec![entry])?;
+            return Ok(false);
         }
         Decided::Person(why) => why,
     };
-    run.warn(why.clone());
-    progress.gate.note = progress.gate.note.take().or_else(|| Some(why.clone()));
-    if run.env.mode == Mode::Auto {
-        return waiting::leave_waiting(run, spec, progress, Some(why)).map(Some);
+    step.run.warn(why.clone());
+    step.draft.gate.note = step.draft.gate.note.take().or_else(|| Some(why.clone()));
+    if step.run.env.mode == Mode::Auto {
+        waiting::leave_waiting(step, Some(why))?;
     }
-    Ok(None)
+    Ok(false)
 }

@@ -3,10 +3,10 @@
 //! again.
 
 use crate::git::Oid;
+use crate::pipeline::draft_state::Edit;
 use crate::pipeline::files::approved_content;
-use crate::pipeline::progress::Progress;
-use crate::pipeline::progress::edit::Edit;
 use crate::pipeline::run::Run;
+use crate::pipeline::step::Step;
 use crate::stages::{Approves, StageSpec};
 
 /// True if the files still have the content that the open gate has shown; `edited` means that a
@@ -30,10 +30,10 @@ fn holds(run: &Run<'_>, spec: &StageSpec, tree: &Oid) -> anyhow::Result<bool> {
 }
 
 /// Records that a person has edited the code since it was shown, if the stage is about code.
-pub(crate) fn note_code_edit(spec: &StageSpec, progress: &mut Progress) {
-    if spec.approves == Approves::Tree
-        && let Some(since) = progress.readings.person.clone()
+pub(crate) fn note_code_edit(step: &mut Step<'_, '_>) {
+    if step.spec.approves == Approves::Tree
+        && let Some(since) = step.draft.readings.person.clone()
     {
-        progress.newest.edit = Some(Edit { since, files: Vec::new(), told: false });
+        step.draft.edit = Some(Edit { since, files: Vec::new(), told: false });
     }
 }

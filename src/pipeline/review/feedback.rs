@@ -6,22 +6,17 @@ use crate::artifact::{Feedback, Files as _, Origin};
 use crate::gate::comments;
 use crate::git::Oid;
 use crate::pipeline::draft::keep;
-use crate::pipeline::outcome::StepOutcome;
-use crate::pipeline::progress::{Next, Progress};
+use crate::pipeline::draft_state::Next;
 use crate::pipeline::run::Run;
+use crate::pipeline::step::Step;
 use crate::pipeline::{edits, protected_files};
 use crate::stages::{Approves, StageSpec};
 
 /// Records a person's words as feedback and requests the next draft.
-pub(crate) fn take_answer(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-    words: &[String],
-) -> anyhow::Result<StepOutcome> {
-    run.give_feedback(persons_words(run, spec, progress.iteration, words))?;
-    progress.next = Next::Draft;
-    Ok(StepOutcome::Again)
+pub(crate) fn take_answer(step: &mut Step<'_, '_>, words: &[String]) -> anyhow::Result<()> {
+    step.run.give_feedback(persons_words(step.run, step.spec, step.draft.iteration, words))?;
+    step.draft.next = Next::Draft;
+    Ok(())
 }
 
 /// Deletes saved comments on hunks if `words`, which are recorded as feedback, contain them. Other
@@ -53,27 +48,22 @@ pub(crate) fn persons_words(
 
 /// Records the comments in a person's edit as feedback on the draft. The edit was made between
 /// runs, or while a judge read the draft.
-pub(crate) fn take_up_comments(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-) -> anyhow::Result<()> {
-    let Some(edit) = progress.newest.edit.clone() else { return Ok(()) };
-    let comments = take_comments(run, spec, &edit.since)?;
+pub(crate) fn take_up_comments(step: &mut Step<'_, '_>) -> anyhow::Result<()> {
+    let Some(edit) = step.draft.edit.clone() else { return Ok(()) };
+    let comments = take_comments(step.run, step.spec, &edit.since)?;
     if comments.is_empty() {
         return Ok(());
     }
     // The rest of the edit, without the comments.
-    progress.newest.edit = edits::edit_since(run, spec, &edit.since)?.and_then(|mut rest| {
+    step.draft.edit = edits::edit_since(step.run, step.spec, &edit.since)?.and_then(|mut rest| {
         rest.files.retain(|file| edit.files.contains(file));
         (!rest.files.is_empty()).then_some(rest)
     });
-    if progress.next == Next::Review {
-        keep::keep(run, spec, progress)?;
-        progress.readings.person.clone_from(&progress.newest.commit);
+    if step.draft.next == Next::Review {
+        keep::keep(step)?;
+        step.draft.readings.person.clone_from(&step.draft.commit);
     }
-    take_answer(run, spec, progress, &comments)?;
-    Ok(())
+    take_answer(step, &comments)
 }
 
 /// True if a person has written comments into the stage's documents since `shown`.

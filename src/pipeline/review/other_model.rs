@@ -5,8 +5,7 @@ use crate::error::{Kind, hints_of, kind_of};
 use crate::gate::terminal::{Text, text};
 use crate::gate::{Gate, choose};
 use crate::pipeline::other_models::{Candidate, Candidates, Taken};
-use crate::pipeline::progress::Progress;
-use crate::pipeline::run::Run;
+use crate::pipeline::step::Step;
 use crate::stage::Role;
 use crate::stages::StageSpec;
 
@@ -14,12 +13,8 @@ use crate::stages::StageSpec;
 const NAMED: usize = 12;
 
 /// Lets a person choose another model. Returns whether one was chosen, and a message.
-pub(crate) async fn take(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-) -> anyhow::Result<(bool, String)> {
-    let (Some(gate), Some(others)) = (&run.env.gate, run.env.others) else {
+pub(crate) async fn take(step: &mut Step<'_, '_>) -> anyhow::Result<(bool, String)> {
+    let (Some(gate), Some(others)) = (&step.run.env.gate, step.run.env.others) else {
         return Ok((false, "no other model can be chosen here".to_owned()));
     };
     let listed = match others.list().await {
@@ -27,30 +22,30 @@ pub(crate) async fn take(
         Err(error) => return refused(&error).map(|why| (false, why)),
     };
     for problem in &listed.problems {
-        run.warn(problem.clone());
+        step.run.warn(problem.clone());
     }
-    let now = run.player(spec.stage, Role::Actor)?.name;
-    let taken = match ask(gate, spec, &listed, &now)? {
+    let now = step.run.player(step.spec.stage, Role::Actor)?.name;
+    let taken = match ask(gate, step.spec, &listed, &now)? {
         Ok(taken) => taken,
         Err(why) => return Ok((false, why)),
     };
-    let usual = run.env.config.model_for(spec.stage, Role::Actor)?.0;
+    let usual = step.run.env.config.model_for(step.spec.stage, Role::Actor)?.0;
     if taken.render() == now {
         return Ok((false, "that model makes the next draft anyway".to_owned()));
     }
     if taken.render() == usual {
-        run.taken.replace(None);
-        progress.taken = None;
+        step.run.taken.replace(None);
+        step.draft.taken = None;
     } else {
         let player = match others.open(&taken).await {
             Ok(player) => player,
             Err(error) => return refused(&error).map(|why| (false, why)),
         };
-        run.taken.replace(Some((spec.stage, player)));
-        progress.taken = Some(taken);
+        step.run.taken.replace(Some((step.spec.stage, player)));
+        step.draft.taken = Some(taken);
     }
-    let name = run.player(spec.stage, Role::Actor)?.model.name().to_owned();
-    let stage = spec.stage;
+    let name = step.run.player(step.spec.stage, Role::Actor)?.model.name().to_owned();
+    let stage = step.spec.stage;
     Ok((
         true,
         format!(
@@ -60,29 +55,27 @@ pub(crate) async fn take(
 }
 
 /// Restores a person's choice for this stage from an earlier run.
-pub(crate) async fn take_up(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-) -> anyhow::Result<()> {
-    run.taken.replace(None);
-    let (Some(taken), Some(others)) = (&progress.taken, run.env.others) else { return Ok(()) };
+pub(crate) async fn take_up(step: &mut Step<'_, '_>) -> anyhow::Result<()> {
+    step.run.taken.replace(None);
+    let (Some(taken), Some(others)) = (&step.draft.taken, step.run.env.others) else {
+        return Ok(());
+    };
     if others.is_overruled() {
-        progress.taken = None;
+        step.draft.taken = None;
         return Ok(());
     }
     match others.open(taken).await {
         Ok(player) => {
-            run.taken.replace(Some((spec.stage, player)));
+            step.run.taken.replace(Some((step.spec.stage, player)));
         }
         Err(error) => {
             let (why, what) = (refused(&error)?, taken.render());
-            let usual = run.player(spec.stage, Role::Actor)?.model.name().to_owned();
-            run.warn(format!(
+            let usual = step.run.player(step.spec.stage, Role::Actor)?.model.name().to_owned();
+            step.run.warn(format!(
                 "{what} was chosen for the next draft but cannot be used, \
                  so {usual} makes the draft: {why}"
             ));
-            progress.taken = None;
+            step.draft.taken = None;
         }
     }
     Ok(())

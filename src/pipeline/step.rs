@@ -1,0 +1,128 @@
+//! A step of a stage, and why it may stop: `?` carries a [`Stop`] up to the stage's loop.
+
+use crate::agent::Conversation;
+use crate::artifact::{Feedback, Origin};
+use crate::error::Error;
+use crate::pipeline::draft_state::{DraftState, Next};
+use crate::pipeline::outcome::{Asked, BlockReason, Request, StageEnd, WayBack};
+use crate::pipeline::run::Run;
+use crate::pipeline::usage;
+use crate::record::ApprovedContent;
+use crate::spent::Spent;
+use crate::stages::StageSpec;
+use crate::tool::GoBack;
+
+/// What every step of a stage works on.
+pub(crate) struct Step<'s, 'a> {
+    /// The run of the session.
+    pub(crate) run: &'s mut Run<'a>,
+    /// The stage's row.
+    pub(crate) spec: &'static StageSpec,
+    /// The stage's newest draft.
+    pub(crate) draft: DraftState,
+}
+
+/// Why a stage does not continue with the next step.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// Restart the loop: there is new feedback, or something must be checked again.
+    Again,
+    /// A role has a request that may need a person's decision.
+    Asks(Request),
+    /// The stage is blocked until a person decides.
+    Blocked(BlockReason),
+    /// The stage ends.
+    Ends(StageEnd),
+    /// The run ends with this error.
+    Failed(anyhow::Error),
+}
+
+/// The result of a step.
+pub(crate) type StepResult = Result<(), Stop>;
+
+impl From<anyhow::Error> for Stop {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl Stop {
+    /// Goes back to an earlier stage.
+    pub(crate) const fn go_back(way: WayBack) -> Self {
+        Self::Ends(StageEnd::GoBack(way))
+    }
+}
+
+impl<'s, 'a> Step<'s, 'a> {
+    /// A stage without a draft.
+    pub(crate) fn new(run: &'s mut Run<'a>, spec: &'static StageSpec) -> Self {
+        Self { run, spec, draft: DraftState::default() }
+    }
+
+    /// A role's request to go back, about the newest draft.
+    pub(crate) fn asked(&self, by: Origin, wish: GoBack) -> Asked {
+        Asked { by, stage: self.spec.stage, iteration: self.draft.iteration, wish }
+    }
+
+    /// Asks for another draft because of this feedback.
+    pub(crate) fn refuse(&mut self, feedback: Vec<Feedback>) -> StepResult {
+        self.run.give_feedback(feedback)?;
+        self.draft.next = Next::Draft;
+        Err(Stop::Again)
+    }
+
+    /// Feedback on the newest draft.
+    pub(crate) fn feedback(&self, from: Origin, details: &str) -> Feedback {
+        self.run.feedback(self.spec.stage, self.draft.iteration, from, details)
+    }
+
+    /// True if these bytes are the ones that a judge has approved.
+    pub(crate) fn has_approved(
+        &self,
+        approval: Option<&(ApprovedContent, String)>,
+        bytes: &ApprovedContent,
+    ) -> anyhow::Result<bool> {
+        let (git, session) = (self.run.env.git, &self.run.session);
+        approval.map_or(Ok(false), |(approved, _)| approved.same(git, session, bytes))
+    }
+
+    /// What the stage has used so far, with its tasks.
+    pub(crate) fn spent(&self) -> Spent {
+        let mut spent = self.run.session.tasks_spent();
+        spent += self.draft.credit.spent;
+        spent
+    }
+
+    /// Adds what a conversation used, and its refused calls and command runs.
+    pub(crate) fn account_for(&mut self, conversation: &mut Conversation) {
+        self.draft.note_run(conversation);
+        self.draft.credit.merge(usage::take_credit(self.run));
+    }
+
+    /// The request at the end of a conversation of the actor; `by` is the actor or its self-review.
+    pub(crate) fn end_of(&self, by: Origin, conversation: Conversation) -> StepResult {
+        let outcome = conversation.outcome;
+        if let Some(wish) = outcome.go_back {
+            return Err(Stop::Asks(Request::GoBack(self.asked(by, wish))));
+        }
+        if let Some(question) = outcome.question {
+            let options = question.options.join(" / ");
+            let options = if options.is_empty() { String::new() } else { format!(" ({options})") };
+            let why = format!("the actor asks: {}{options}", question.question);
+            return Err(Stop::Asks(Request::Answer(why)));
+        }
+        if let Some(why) = outcome.human_review {
+            return Err(Stop::Blocked(BlockReason::Asked(format!("the actor says: {why}"))));
+        }
+        match outcome.astray {
+            Some(why) => Err(Stop::Blocked(BlockReason::Astray(format!("the actor: {why}")))),
+            None => Ok(()),
+        }
+    }
+}
