@@ -9,6 +9,7 @@
 mod brief;
 mod change;
 pub mod checks;
+mod commit_message;
 mod corrections;
 mod criteria;
 mod critic;
@@ -32,9 +33,7 @@ mod run;
 mod similar_rejections;
 mod stage_loop;
 mod step;
-mod summary;
 mod test_changes;
-mod usage;
 
 pub use brief::repository::describe;
 pub(crate) use draft::agent_program::{own_files, reachable, workplace};
@@ -46,7 +45,7 @@ pub use history::rewind::before;
 pub use history::waiting_draft::only_waits;
 pub use limits::blocked::{files_show, has_failed, stopped_at, why_blocked};
 pub use other_models::{Candidate, Candidates, OtherModels, Player, Taken};
-pub use review::answer::{Answer, require_waiting};
+pub use review::answer::{Answer, require_completed, require_waiting};
 pub use run::{Env, Models};
 
 use std::sync::Arc;
@@ -62,12 +61,11 @@ use crate::stage::{Depth, Stage};
 use crate::stages::{self, row};
 use crate::verify;
 use change::reviewer_feedback;
-use draft::{agent_program, stop};
-use history::{formats, from_files, present_stage, raise, restore, rewind};
+use draft::{agent_program, keep};
+use history::{from_files, present_stage, raise, rewind};
 use limits::{answers, blocked};
 use outcome::StageEnd;
-pub use review::approve::require_completed;
-use review::{answer, approve};
+use review::answer;
 use run::Run;
 
 /// How a run ended without an error.
@@ -115,7 +113,7 @@ impl<'a> Pipeline<'a> {
         let result = self.stages().await.map_err(|error| make_room(&self.0, error));
         // The reason for the stop must be reported, whatever else fails.
         if let Err(reason) = &result {
-            let kept = stop::stop_cleanly(&self.0, Some(reason));
+            let kept = keep::stop_cleanly(&self.0, Some(reason));
             if let Err(error) = kept.and_then(|()| blocked::note_failure(&self.0, reason)) {
                 self.0.warn(format!("could not save the draft: {error:#}"));
             }
@@ -130,7 +128,7 @@ impl<'a> Pipeline<'a> {
     /// # Errors
     /// Git fails.
     pub fn stop_cleanly(&self) -> anyhow::Result<()> {
-        let stopped = stop::stop_cleanly(&self.0, None);
+        let stopped = keep::stop_cleanly(&self.0, None);
         self.leave_agent_worktree();
         stopped
     }
@@ -173,7 +171,7 @@ impl<'a> Pipeline<'a> {
     /// # Errors
     /// Exit 5: the stage is not completed, or its files have uncommitted changes.
     pub fn approve(&mut self, stage: Stage) -> anyhow::Result<Oid> {
-        approve::approve(&mut self.0, stage)
+        answer::approve(&mut self.0, stage)
     }
 
     /// Marks the stages before `next` as done, or all stages if it is `None`: one commit records
@@ -208,7 +206,7 @@ impl<'a> Pipeline<'a> {
     /// # Errors
     /// Exit 5 if changes of the user would be lost, or HEAD is elsewhere; nothing is changed then.
     pub fn restore(&mut self, attempt: &Attempt) -> anyhow::Result<()> {
-        restore::restore_attempt(&mut self.0, attempt)
+        rewind::restore_attempt(&mut self.0, attempt)
     }
 
     /// Records reviewers' comments on the delivered session as one commit: feedback to coding, and
@@ -252,9 +250,9 @@ impl<'a> Pipeline<'a> {
             }
             interrupt::check()?;
             raise::give_documents(run)?;
-            let stage = present_stage::present_stage(run)?;
+            let stage = present_stage(run)?;
             run.stage.set(stage);
-            formats::raise_format(run, stage)?;
+            raise::raise_format(run, stage)?;
             if !offered && row(stage).is_before_code() {
                 knowledge::offer(run, Some(stage))?;
             }

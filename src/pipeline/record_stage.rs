@@ -4,14 +4,14 @@ use crate::artifact::knowledge::take_proposals;
 use crate::error::Error;
 use crate::event::Event;
 use crate::git::Oid;
-use crate::pipeline::change::{depth, scope};
-use crate::pipeline::draft::{commit_message, keep};
+use crate::pipeline::change::scope;
+use crate::pipeline::draft::keep;
 use crate::pipeline::evidence::{self, Evidence};
 use crate::pipeline::files::approved_content;
 use crate::pipeline::outcome::{HOOK_CHANGED, StageEnd};
 use crate::pipeline::run::Run;
 use crate::pipeline::step::{Step, StepResult, Stop};
-use crate::pipeline::{edits, knowledge, report};
+use crate::pipeline::{commit_message, edits, knowledge, report};
 use crate::record::{
     self, ApprovedContent, Credit, DraftEnding, DraftNotes, Recorded, StageRecord,
 };
@@ -29,10 +29,10 @@ pub(crate) fn record_stage(step: &mut Step<'_, '_>) -> StepResult {
     }
     let record = StageRecord {
         stage: step.spec.stage,
-        depth: depth::depth(step.run)?,
+        depth: scope::depth(step.run)?,
         scope: wider.map(|(scope, _)| scope),
         summary: commit_message::summary_line(step)?,
-        body: commit_message::body(step)?,
+        body: commit_message::stage_body(step)?,
         iterations: step.draft.used(),
         approval: step.draft.approvals.person.clone(),
         code: match &step.draft.approvals.person {

@@ -16,18 +16,19 @@ use crate::event::Event;
 use crate::gate::Mode;
 use crate::interrupt;
 use crate::pipeline::change::scope;
-use crate::pipeline::corrections::{self, earlier_stages};
-use crate::pipeline::draft::{self, checks, finish_draft, imported, keep, self_review};
+use crate::pipeline::draft::{self, finish_draft, keep, self_review};
 use crate::pipeline::draft_state::Next;
 use crate::pipeline::evidence::{Evidence, gather};
 use crate::pipeline::files::project_files;
-use crate::pipeline::history::{dropped, resume_stage, waiting_draft};
-use crate::pipeline::limits::answers;
+use crate::pipeline::history::{resume_stage, rewind, waiting_draft};
+use crate::pipeline::limits::{self, answers};
 use crate::pipeline::outcome::{BlockReason, StageEnd};
 use crate::pipeline::review::{self, feedback, other_model};
 use crate::pipeline::run::{Run, now};
 use crate::pipeline::step::{Step, StepResult, Stop};
-use crate::pipeline::{criteria, critic, edits, limits, protected_files, record_stage};
+use crate::pipeline::{
+    checks, commit_message, corrections, criteria, critic, edits, protected_files, record_stage,
+};
 use crate::record::DraftEnding;
 use crate::stages::{Approves, StageSpec};
 use crate::verify::require_readable;
@@ -62,7 +63,7 @@ pub(crate) async fn run_stage(
         return answers::waits(run, spec);
     }
     other_model::take_up(&mut step).await?;
-    dropped::tell_why_again(step.run, spec.stage, step.draft.offset)?;
+    rewind::tell_why_again(step.run, spec.stage, step.draft.offset)?;
     step.draft.evidence = evidence.take();
     if spec.writes_code() {
         scope::tell_change_so_far(step.run)?;
@@ -108,15 +109,17 @@ async fn round(step: &mut Step<'_, '_>) -> StepResult {
         draft::make_draft(step).await?;
     }
     let is_later = drafts && step.draft.iteration > 1;
-    review::unread_edits::follow(step).await?;
+    review::read_edits(step).await?;
     keep::mark(step, step.draft.iteration, DraftEnding::Whole);
     // An interrupted self-review may have left an incomplete change: the self-review finishes
     // that change before the checks run.
     if !self_review::is_self_reviewing(step)? {
         checks_hold(step).await?;
     }
-    if let Some(words) =
-        is_later.then(|| imported::dropped(step.run, step.spec)).transpose()?.flatten()
+    if let Some(words) = is_later
+        .then(|| commit_message::dropped_imports(step.run, step.spec))
+        .transpose()?
+        .flatten()
     {
         step.run.warn(words);
     }
@@ -134,13 +137,13 @@ async fn round(step: &mut Step<'_, '_>) -> StepResult {
 /// Asks the critic about the draft, then the challenger if the critic approved it.
 async fn judge(step: &mut Step<'_, '_>) -> StepResult {
     critic::ask_critic(step).await?;
-    critic::challenger::ask_challenger(step).await
+    critic::ask_challenger(step).await
 }
 
 /// The documents of earlier stages must exist and be readable.
 fn require_earlier(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
     require_readable(run.env.git, &run.session)?;
-    earlier_stages::tell_what_no_longer_holds(run, spec.stage)?;
+    corrections::tell_what_no_longer_holds(run, spec.stage)?;
     let store = run.store();
     let committed = run.files_at(&run.session.tip);
     let done = run.session.done();

@@ -6,9 +6,9 @@ use crate::error::Error;
 use crate::pipeline::draft_state::{DraftState, Next};
 use crate::pipeline::outcome::{Asked, BlockReason, Request, StageEnd, WayBack};
 use crate::pipeline::run::Run;
-use crate::pipeline::usage;
-use crate::record::ApprovedContent;
+use crate::record::{ApprovedContent, Credit};
 use crate::spent::Spent;
+use crate::stage::Stage;
 use crate::stages::StageSpec;
 use crate::tool::GoBack;
 
@@ -102,7 +102,7 @@ impl<'s, 'a> Step<'s, 'a> {
     /// Adds what a conversation used, and its refused calls and command runs.
     pub(crate) fn account_for(&mut self, conversation: &mut Conversation) {
         self.draft.note_run(conversation);
-        self.draft.credit.merge(usage::take_credit(self.run));
+        self.draft.credit.merge(take_credit(self.run));
     }
 
     /// The request at the end of a conversation of the actor; `by` is the actor or its self-review.
@@ -125,4 +125,41 @@ impl<'s, 'a> Step<'s, 'a> {
             None => Ok(()),
         }
     }
+}
+
+/// The usage since the last call.
+pub(crate) fn take_credit(run: &Run<'_>) -> Credit {
+    run.env.models.meter.take().into_iter().collect()
+}
+
+/// The stage's usage since the last completed stage, without tasks, from the meter's ledger. It
+/// includes that of killed runs.
+pub(crate) fn credit_so_far(run: &Run<'_>, stage: Stage) -> Credit {
+    let since = since_last_stage(run);
+    let wanted = run.env.models.meter.of(|place| {
+        // The session's first request has no stage: it counts towards the first stage.
+        place.stage.is_none_or(|of| of == stage)
+            && place.task.is_none()
+            && since.contains(&place.on.as_str())
+    });
+    wanted.into_iter().collect()
+}
+
+/// A task's usage in this draft, from the meter's ledger.
+pub(crate) fn task_credit(run: &Run<'_>, task: &str, iteration: u32) -> Credit {
+    let since = since_last_stage(run);
+    let wanted = run.env.models.meter.of(|place| {
+        place.task.as_deref() == Some(task)
+            && place.iteration == iteration
+            && since.contains(&place.on.as_str())
+    });
+    wanted.into_iter().collect()
+}
+
+/// The newest completed stage's commit (or the start commit) and all later commits.
+fn since_last_stage<'r>(run: &'r Run<'_>) -> Vec<&'r str> {
+    let history = &run.session.history;
+    let recent = run.session.since_last_stage().len() + 1;
+    let from = history.len().saturating_sub(recent);
+    history[from..].iter().map(|entry| entry.commit.as_str()).collect()
 }

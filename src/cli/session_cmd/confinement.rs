@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::cli::context::Context;
-use crate::cli::session_cmd::fetch_consent::{self, Agreement};
-use crate::cli::session_cmd::remembered::Remembered;
+use crate::cli::session_cmd::fetch_consent::{self, Agreement, Remembered};
 use crate::cli::terminal::said::Said;
 use crate::cli::terminal::ui::Ui;
 use crate::event::{Event, Sink as _};

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
+use crate::clean::few;
 use crate::cli::context::Context;
 use crate::cli::remote::upstream;
-use crate::cli::session_cmd::{next_step, pending_start};
+use crate::cli::session_cmd::{new_session, next_step};
 use crate::cli::suggest::hinted;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
@@ -29,7 +30,7 @@ pub(crate) fn session(context: &Context, named: Option<&SessionName>) -> anyhow:
         return Session::load(git, &name, &tip);
     }
     Session::find(git, &refs, &name).map_err(|error| {
-        if !pending_start::is_unfinished(git, &refs, &name).unwrap_or(false) {
+        if !new_session::is_unfinished(git, &refs, &name).unwrap_or(false) {
             return error;
         }
         Error::repository(format!("the start of '{name}' was interrupted"))
@@ -98,7 +99,7 @@ pub(crate) fn session_name(
             let guessed = !matches!(found, Ok((_, false)));
             let newest = found.as_ref().ok().map(|(name, _)| name);
             let killed =
-                if guessed { pending_start::newest_unfinished(git, &refs, newest)? } else { None };
+                if guessed { new_session::newest_unfinished(git, &refs, newest)? } else { None };
             let name = killed.map_or_else(|| found.map(|(name, _)| name), Ok)?;
             if guessed {
                 context.note(format!("session {name}, the newest unfinished one"));
@@ -118,10 +119,8 @@ pub(crate) fn tell_of_unreadable(context: &Context, unreadable: &Unreadable) {
         [] => {}
         [one] => warn(format!("not a session: {one}; see what it holds: git log {one}")),
         all => {
-            let named = all.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-            let more = all.len().saturating_sub(NAMED);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            warn(format!("{} branches are not sessions: {named}{more}", all.len()));
+            let names = few(all, NAMED, ", ");
+            warn(format!("{} branches are not sessions: {names}", all.len()));
         }
     }
     unreadable.broken.iter().for_each(|one| warn(format!("a session cannot be read: {one}")));

@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use crate::cli::context::Context;
 use crate::cli::demo_recording;
+use crate::cli::session_cmd::agent_network;
 use crate::cli::session_cmd::asking::{notice, options, unless_interrupted, unreachable};
 use crate::cli::session_cmd::choose_model::{Chosen, has_server};
-use crate::cli::session_cmd::{agent_network, agent_places};
 use crate::cli::terminal::runtime;
 use crate::config::{AGENT, Budget, Config, DEFAULT_MODEL, ModelConfig, is_loopback};
 use crate::error::{Error, Kind};
@@ -83,7 +83,7 @@ pub(crate) fn build(
     let meter = Rc::clone(meter);
     let options = BuildOptions { meter, uncounted, reach, ..options(context, &model.base_url) };
     let options = match model.provider == AGENT {
-        true => BuildOptions { confines: Some(agent_places::new(context)?), ..options },
+        true => BuildOptions { confines: Some(agent_network::confines(context)?), ..options },
         false => options,
     };
     choose::build(model, options)

@@ -1,18 +1,20 @@
-//! Shared code of `archive` and `delete`: removes the branch of a session without losing work.
+//! Removing and restoring a session: `archive` and `delete` remove its branch without losing work,
+//! `restore` and `undo` bring an attempt back, even of a deleted session.
 
 use std::path::{Path, PathBuf};
 
+use crate::clean::few;
 use crate::cli::args::{Answer, SessionArg};
 use crate::cli::context::Context;
 use crate::cli::session_cmd::lock::{self, LockedSession};
 use crate::cli::session_cmd::workspace::with_recorder;
-use crate::cli::session_cmd::{find, preflight};
+use crate::cli::session_cmd::{find, models, open, preflight, run};
 use crate::error::{Error, hints_of};
-use crate::gate::{Tty, confirm};
+use crate::gate::{Mode, Tty, confirm};
 use crate::git::{self, Git, Oid};
 use crate::record;
 use crate::session::{
-    KeptDraft, RefNames, Session, SessionName, Verdict, began, drafts_of_a_person, exists,
+    Attempt, KeptDraft, RefNames, Session, SessionName, Verdict, began, drafts_of_a_person, exists,
     kept_draft,
 };
 
@@ -264,10 +266,7 @@ fn leave_worktree(context: &Context, git: &Git, path: &Path, tip: &Oid) -> anyho
             Err(error) => format!("git cannot remove it: {error:#}"),
         }
     } else {
-        let named = ignored.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-        let more = ignored.len().saturating_sub(NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        format!("it contains files that git ignores: {named}{more}")
+        format!("it contains files that git ignores: {}", few(&ignored, NAMED, ", "))
     };
     git::switch::detach(&linked, tip)?;
     let path = path.display();
@@ -291,4 +290,40 @@ fn say(context: &Context, name: &SessionName, removal: Removal, kept: Option<u32
     if let (Removal::Archive, Some(kept)) = (removal, kept) {
         note(format!("its unfinished work is attempt {kept}: git cowork restore {name} {kept}"));
     }
+}
+
+/// Restores an attempt, even of a deleted session.
+pub(crate) fn restore_attempt(context: &Context, refs: &RefNames, attempt: &Attempt) -> Answer {
+    let name = &attempt.session;
+    context.ui.set_session(name);
+    let deleted = !exists(context.git()?, refs, name)?;
+    if deleted {
+        restore_branch(context, refs, attempt)?;
+    }
+    let command = "git cowork restore";
+    let (held, session) = open::take_after(context, Some(name), None, command, |git, session| {
+        if deleted {
+            return Ok(());
+        }
+        let what = format!("restoring attempt {}", attempt.number);
+        open::may_leave(context, git, session, &attempt.tip, &what)
+    })?;
+    let models = models::none();
+    run::with_pipeline(context, &held, &models, Mode::Wait, session, |pipeline| {
+        pipeline.restore(attempt)
+    })?;
+    say_next(context, name);
+    Ok(0)
+}
+
+/// Creates the branch of a deleted session again, at the attempt's tip.
+fn restore_branch(context: &Context, refs: &RefNames, attempt: &Attempt) -> anyhow::Result<()> {
+    let git = context.git()?;
+    let _held = lock::hold(context, &attempt.session, "git cowork restore")?;
+    git::switch::to_new(git, &refs.short_branch(&attempt.session), &attempt.tip)
+}
+
+/// Prints the command that continues the session.
+pub(crate) fn say_next(context: &Context, name: &SessionName) {
+    context.note(format!("continue: git cowork resume {name}"));
 }

@@ -27,27 +27,34 @@ pub(crate) fn go_on(
     preflight::check(git, &refs)?;
     let mode = context.mode()?;
     let name = find::session_name(context, name)?;
+    let loaded = Session::find(git, &refs, &name).ok();
     if extent.go_back_to.is_none()
         && extent.raise.is_none()
-        && let Ok(session) = Session::find(git, &refs, &name)
-        && session.is_completed()
-        && merged(git, &refs, &session)?.is_some()
+        && let Some(session) = loaded.as_ref().filter(|session| session.is_completed())
+        && merged(git, &refs, session)?.is_some()
     {
         context.note(format!("{name} is merged; there is nothing to do"));
         return Ok(0);
     }
     preflight::require_not_sparse(git, &name)?;
-    let (held, session) = open::take_after(context, Some(&name), command, |git, session| {
-        for stage in extent.stop_after.into_iter().chain(extent.go_back_to) {
-            choose_depth::require_stage(session, stage, extent.raise)?;
-        }
-        let Some(stage) = extent.go_back_to else { return Ok(()) };
-        if from_files::is_from_files(git, session, Some(stage))? {
-            return Ok(());
-        }
-        let target = before(session, stage)?;
-        open::may_leave(context, git, session, &target, &format!("going back to before {stage}"))
-    })?;
+    let (held, session) =
+        open::take_after(context, Some(&name), loaded, command, |git, session| {
+            for stage in extent.stop_after.into_iter().chain(extent.go_back_to) {
+                choose_depth::require_stage(session, stage, extent.raise)?;
+            }
+            let Some(stage) = extent.go_back_to else { return Ok(()) };
+            if from_files::is_from_files(git, session, Some(stage))? {
+                return Ok(());
+            }
+            let target = before(session, stage)?;
+            open::may_leave(
+                context,
+                git,
+                session,
+                &target,
+                &format!("going back to before {stage}"),
+            )
+        })?;
     let (session, extent) = match from_files::is_from_files(&held.git, &session, extent.go_back_to)?
     {
         true => {

@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use crate::artifact::specs::{self, SpecFile, SpecKind};
+use crate::clean::few;
 use crate::error::Error;
 use crate::shell_quote::quoted;
 use crate::ui::one_line;
@@ -245,9 +246,7 @@ pub(super) fn broken(path: &Path, why: &str) -> Error {
 
 /// The first items, and the number of the others.
 pub(super) fn named(all: Vec<String>) -> String {
-    let more = all.len().saturating_sub(NAMED);
-    let first = all.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
-    if more == 0 { first } else { format!("{first} and {more} more") }
+    few(&all, NAMED, ", ")
 }
 
 /// The text of a file, `None` if it is empty, or why it is not read.

@@ -7,24 +7,22 @@ use crate::config::AGENT;
 use crate::error::Error;
 use crate::event::{Event, Sink};
 use crate::model::Model;
-use crate::pipeline::brief::continued::GoesOn;
-use crate::pipeline::brief::part::Part;
+use crate::pipeline::brief::continued::{self, GoesOn};
+use crate::pipeline::brief::part::{self, Part};
 use crate::pipeline::brief::part_files::{self, Known};
 use crate::pipeline::brief::sections::{artifacts, artifacts_of_change, context_of, section};
 use crate::pipeline::brief::{
-    continued, draft_ids, knowledge, open_feedback, reader, repository, role_tools, task_brief,
-    typed_notes,
+    draft_ids, knowledge, open_feedback, reader, repository, typed_notes,
 };
-use crate::pipeline::draft_count;
 use crate::pipeline::evidence::{Evidence, recorded};
 use crate::pipeline::files::project_files;
 use crate::pipeline::prompts::{
     ACTOR, AGENT_ACTOR, AGENT_SYSTEM, CommandItem, KNOWLEDGE, NO_TOOLS, SYSTEM, Variables,
 };
-use crate::pipeline::protected_files;
 use crate::pipeline::run::{Run, now};
 use crate::pipeline::step::Step;
 use crate::pipeline::test_changes::tests_rule;
+use crate::pipeline::{draft_count, protected_files};
 use crate::session::recorded_files;
 use crate::stage::{Role, Stage};
 use crate::stages::{self, Approves, StageSpec, Work};
@@ -115,7 +113,7 @@ async fn converse_once(
     let mut typed = transcript.typed_in_cut_run();
     typed.extend(goes_on.iter().flat_map(|on| on.before.typed()).map(str::to_owned));
     let mut prompt = asked(run, part, goes_on.as_ref(), &typed, restarts)?;
-    if goes_on.is_none() && !works && role_tools::drafts(part) {
+    if goes_on.is_none() && !works && part::drafts(part) {
         // They are the same in every stage, and so come before what the stages are told.
         let rules = run.env.prompts.render(ACTOR, &part.variables)?;
         prompt = format!("{}\n\n{prompt}", rules.trim_end());
@@ -133,10 +131,9 @@ async fn converse_once(
         // An agent program's files are saved through the tool calls that a model would have made.
         true if works => (part.tools.clone(), Vec::new()),
         true => Default::default(),
-        false => role_tools::tools(run, part),
+        false => part::tools(run, part),
     };
-    let command_tools =
-        if without_tools { Vec::new() } else { role_tools::command_tools(run, part) };
+    let command_tools = if without_tools { Vec::new() } else { part::command_tools(run, part) };
     let limits = run.limits();
     let system = if works { AGENT_SYSTEM } else { SYSTEM };
     let brief = Brief {
@@ -296,7 +293,7 @@ fn background(run: &Run<'_>, part: &Part<'_>) -> anyhow::Result<String> {
     }
     out += &knowledge::known_facts(run, part.task)?;
     out += &repository::code_so_far(run, part.task)?;
-    out += &task_brief::written_before(run, part.task)?;
+    out += &part_files::written_before(run, part.task)?;
     let is_shown = |_: &str, text: &str| repository.contains(text.trim_end());
     let known = Known { files: &is_shown, beside: true };
     out += &part_files::part_files(run, part, &paths, &|one| !one.of_folder, &known)?;

@@ -4,11 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use super::batch::{Share, ToRun, batches, commands};
-use super::on_base::look_on_base;
-use super::runnable::{Runnable, runnable};
-use super::wanted::{Wanted, wanted};
 use crate::languages::Among;
+use crate::pipeline::criteria::batch::{Share, ToRun, batches, commands};
+use crate::pipeline::criteria::on_base::look_on_base;
+use crate::pipeline::criteria::runnable::{Runnable, Wanted, runnable, wanted};
 use crate::pipeline::evidence::named_tests::{Became, NamedTest};
 use crate::pipeline::evidence::{CheckRun, Evidence, Which, failing, gather, recorded};
 use crate::pipeline::files::project_files;

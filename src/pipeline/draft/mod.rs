@@ -1,16 +1,10 @@
 //! One draft: the actor's conversations, and the commit that saves it.
 
-mod adopted;
 pub(crate) mod agent_program;
-pub(crate) mod checks;
 pub(crate) mod closing;
-pub(crate) mod commit_message;
 pub(crate) mod finish_draft;
-pub(crate) mod imported;
 pub(crate) mod keep;
-mod missing_words;
 pub(crate) mod self_review;
-pub(crate) mod stop;
 pub(crate) mod tasks;
 
 use crate::artifact::{Files as _, Origin};
@@ -19,17 +13,15 @@ use crate::pipeline::brief::sections::artifacts;
 use crate::pipeline::brief::{conversation, draft_ids};
 use crate::pipeline::change::scope;
 use crate::pipeline::draft::closing::closing_acts;
-use crate::pipeline::draft_count;
 use crate::pipeline::draft_state::Next;
 use crate::pipeline::evidence::base;
-use crate::pipeline::files::{open_tasks, project_files};
+use crate::pipeline::files::{project_files, task_files};
 use crate::pipeline::prompts::DRAFT_AGAIN;
-use crate::pipeline::step::{Step, StepResult, Stop};
-use crate::pipeline::{protected_files, test_changes, usage};
+use crate::pipeline::step::{self, Step, StepResult, Stop};
+use crate::pipeline::{draft_count, protected_files, test_changes};
 use crate::record::DraftEnding;
 use crate::stage::Role;
-use crate::stages::Prompt;
-use crate::stages::Work;
+use crate::stages::{Prompt, Work};
 
 /// Makes the next draft and saves it in its ref.
 pub(crate) async fn make_draft(step: &mut Step<'_, '_>) -> StepResult {
@@ -40,8 +32,8 @@ pub(crate) async fn make_draft(step: &mut Step<'_, '_>) -> StepResult {
     step.draft.begin_draft();
     keep::mark(step, step.draft.iteration, DraftEnding::Partial);
     base::look_before_coding(step.run, step.spec).await?;
-    adopted::complete_tasks(step.run, step.spec)?;
-    let pending = open_tasks::pending_tasks(step.run, step.spec)?;
+    tasks::complete_adopted(step.run, step.spec)?;
+    let pending = task_files::pending_tasks(step.run, step.spec)?;
     let asked_for_more = |step: &Step<'_, '_>| {
         draft_count::asked_for_more(step.run, step.spec.stage, step.draft.offset)
     };
@@ -92,7 +84,7 @@ async fn whole(step: &mut Step<'_, '_>, prompt: Prompt) -> StepResult {
         ..Part::new(step, Role::Actor, prompt, tools, variables)
     };
     let conversation = closing::converse(step, &part).await?;
-    step.draft.credit.merge(usage::take_credit(step.run));
+    step.draft.credit.merge(step::take_credit(step.run));
     let has_tasks = !scope::own_tasks(step.run)?.is_empty();
     step.draft.note_words(step.spec, &conversation, has_tasks);
     let result = step.end_of(Origin::Actor, conversation);

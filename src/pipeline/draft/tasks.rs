@@ -7,23 +7,22 @@ use crate::artifact::check::IGNORED;
 use crate::artifact::knowledge::take_proposals;
 use crate::artifact::{Artifact, Origin, Task, TaskStatus};
 use crate::event::Event;
-use crate::pipeline::brief::conversation;
 use crate::pipeline::brief::part::Part;
-use crate::pipeline::brief::task_brief;
+use crate::pipeline::brief::{conversation, part_files};
 use crate::pipeline::change::reviewer_feedback;
-use crate::pipeline::draft::{checks, closing, finish_draft, keep};
-use crate::pipeline::edits;
+use crate::pipeline::draft::{closing, finish_draft, keep};
 use crate::pipeline::evidence::{self, Evidence, gather, recorded};
 use crate::pipeline::files::project_files;
 use crate::pipeline::files::task_files::{self, Left};
 use crate::pipeline::outcome::BlockReason;
 use crate::pipeline::prompts::{NEXT_TASK, TASK};
 use crate::pipeline::run::Run;
-use crate::pipeline::step::{Step, StepResult, Stop};
-use crate::pipeline::{knowledge, protected_files, summary, usage};
+use crate::pipeline::step::{self, Step, StepResult, Stop};
+use crate::pipeline::{checks, commit_message, edits, knowledge, protected_files};
 use crate::record::{self, Credit, DraftEnding, Recorded, TaskRecord};
 use crate::session::{changed_files, in_short};
 use crate::stage::Role;
+use crate::stages::StageSpec;
 use crate::workspace::SPECIAL;
 
 /// How a task's conversation ended.
@@ -48,7 +47,7 @@ pub(crate) async fn work_on_tasks(step: &mut Step<'_, '_>, pending: Vec<Task>) -
         let label = format!("{} {}", task.id, task.title);
         keep::announce(step, Some(label))?;
         let mut variables = conversation::brief_variables(step)?;
-        variables.task = task_brief::task_item(step.run, &task)?;
+        variables.task = part_files::task_item(step.run, &task)?;
         variables.task_text = step.run.env.prompts.render(TASK, &variables)?;
         let is_last = last.as_ref() == Some(&task.id);
         variables.summary_wanted &= is_last;
@@ -61,8 +60,8 @@ pub(crate) async fn work_on_tasks(step: &mut Step<'_, '_>, pending: Vec<Task>) -
             ..Part::new(step, Role::Actor, prompt, tools, variables)
         };
         let conversation = closing::converse(step, &part).await?;
-        usage::take_credit(step.run);
-        let credit = usage::task_credit(step.run, &task.id, step.draft.iteration);
+        step::take_credit(step.run);
+        let credit = step::task_credit(step.run, &task.id, step.draft.iteration);
         let said = (conversation.text.clone(), conversation.corrected.clone());
         let result = step.end_of(Origin::Actor, conversation);
         if let Err(stop) = protected_files::offer_protected(step, result) {
@@ -176,7 +175,8 @@ async fn finish_task(
     let (said, mut proposed) = take_proposals(said);
     let (corrected, more) = take_proposals(corrected);
     proposed.extend(more);
-    let mut body = summary::task_body(&task_brief::task_item(step.run, task)?, &said, &corrected);
+    let mut body =
+        commit_message::task_body(&part_files::task_item(step.run, task)?, &said, &corrected);
     let mut reason = String::new();
     if !task_files::has_own_code(step.run, task)? {
         reason = task_files::why_unchanged(step.run, task)?.unwrap_or_default();
@@ -304,4 +304,26 @@ fn warn_of_left_out(run: &Run<'_>) {
         let then = if why.starts_with(SPECIAL) { "" } else { "; you may commit it yourself" };
         run.warn_once(format!("{} is not recorded: {why}{then}", file.escape_default()));
     }
+}
+
+/// Marks tasks of adopted commits as completed: their code exists already.
+pub(crate) fn complete_adopted(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
+    if !spec.writes_code() || !run.session.file.is_adopted() {
+        return Ok(());
+    }
+    let store = run.store();
+    let mut plan = store.plan()?;
+    let adopted = run.session.completed_tasks();
+    let is_open = |status| matches!(status, TaskStatus::Pending | TaskStatus::InProgress);
+    let mut changed = false;
+    for task in &mut plan.tasks {
+        if adopted.contains(&task.id.as_str()) && is_open(task.status) {
+            task.status = TaskStatus::Completed;
+            changed = true;
+        }
+    }
+    if changed {
+        store.save(Artifact::ImplementationPlan, &plan)?;
+    }
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! The commits and edits that a rewind or restore drops from the branch: found and reported before
 //! anything moves.
 
+use crate::clean::few;
 use crate::event::{Event, Sink};
 use crate::gate::clean::clean;
 use crate::gate::{Terminal, choose, page};
@@ -100,13 +101,13 @@ impl Discarded {
             note(format!("HEAD is on {on} and moves to {branch}"));
         }
         if !self.edits.is_empty() {
-            note(format!("uncommitted edits in the attempt: {}", named(&self.edits, ", ")));
+            note(format!("uncommitted edits in the attempt: {}", few(&self.edits, NAMED, ", ")));
         }
         if !self.own.is_empty() {
             warn(format!(
                 "the attempt has commits that no session made: {}; \
                  to keep one on the branch: git cherry-pick",
-                named(&self.own, "; ")
+                few(&self.own, NAMED, "; ")
             ));
         }
         for (remote, number) in &self.pushed {
@@ -172,13 +173,6 @@ impl Discarded {
         }
         Ok(text)
     }
-}
-
-fn named(all: &[String], between: &str) -> String {
-    let named: Vec<&str> = all.iter().take(NAMED).map(String::as_str).collect();
-    let more = all.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{more}", named.join(between))
 }
 
 fn commits(n: usize) -> String {

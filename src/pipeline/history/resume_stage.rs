@@ -6,15 +6,15 @@ use crate::pipeline::draft::keep;
 use crate::pipeline::draft_state::{
     CodeWords, DraftState, Edit, Next, Readings, SelfReview, tells_edit,
 };
-use crate::pipeline::files::{approved_content, open_tasks};
+use crate::pipeline::edits;
+use crate::pipeline::files::{approved_content, task_files};
 use crate::pipeline::history::waiting_draft::{
     correct_the_whole, edit_noted, is_there, only_waits, resume_waiting,
 };
 use crate::pipeline::other_models::Taken;
 use crate::pipeline::outcome::{HOOK_CHANGED, NO_VERDICT, UNCHANGED, UNJUDGED};
 use crate::pipeline::run::Run;
-use crate::pipeline::step::Step;
-use crate::pipeline::{edits, usage};
+use crate::pipeline::step::{self, Step};
 use crate::record::{self, Approval, Credit, DraftEnding, RestoredDraft};
 use crate::session::{Entry, KeptDraft, Kind, RefNames, Verdict, kept_draft, key};
 use crate::stage::Stage;
@@ -89,7 +89,7 @@ pub(crate) fn resume(step: &mut Step<'_, '_>) -> anyhow::Result<bool> {
             }
         }
     }
-    step.draft.credit.at_least(usage::credit_so_far(step.run, stage));
+    step.draft.credit.at_least(step::credit_so_far(step.run, stage));
     Ok(true)
 }
 
@@ -269,7 +269,7 @@ fn resume_approvals(step: &mut Step<'_, '_>, entry: &Entry) -> anyhow::Result<()
 /// True if the draft ended because the commit of a completed task was refused: the commit is tried
 /// again, because the hook may have been fixed.
 fn task_awaits_commit(step: &Step<'_, '_>, number: u32) -> anyhow::Result<bool> {
-    let pending = open_tasks::pending_tasks(step.run, step.spec)?;
+    let pending = task_files::pending_tasks(step.run, step.spec)?;
     if pending.first().is_none_or(|task| task.status != TaskStatus::Completed)
         || refused_by_somebody(step.run, step.spec.stage, number)?
     {

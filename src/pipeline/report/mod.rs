@@ -15,7 +15,6 @@ mod fit;
 mod knowledge;
 mod lines;
 mod markdown;
-mod said;
 mod story;
 
 use crate::artifact::check::pr_title;
@@ -33,8 +32,7 @@ pub(crate) use criteria::criterion_line;
 pub(crate) use delivered::delivered;
 pub(crate) use knowledge::listed as proposals_listed;
 pub(crate) use markdown::cell;
-pub(crate) use said::said_of_the_code;
-pub(crate) use story::judged;
+pub(crate) use story::{judged, said_of_the_code};
 
 /// Maximum number of refusals that are listed.
 const REFUSALS: usize = 3;

@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::change::{self, ChangeStory};
-use super::markdown::{TITLE, cell};
 use crate::artifact::knowledge::Proposal;
 use crate::artifact::{
     BY_HAND, Feature, FeatureStatus, Feedback, Origin, Plan, Requirement, Severity, Store, Task,
@@ -12,15 +10,15 @@ use crate::git::{self, DiffStyle};
 use crate::pipeline::checks::not_covered;
 use crate::pipeline::evidence::recorded;
 use crate::pipeline::files::project_files;
-use crate::pipeline::protected_files;
+use crate::pipeline::report::change::{self, ChangeStory};
+use crate::pipeline::report::markdown::{TITLE, cell};
 use crate::pipeline::run::Run;
-use crate::pipeline::summary;
-use crate::pipeline::test_changes;
+use crate::pipeline::{commit_message, protected_files, test_changes};
 use crate::record;
 use crate::session::{
     Attempt, Kind, RefNames, adopted, approval_of, attempts, key, reviewer_of, start_of_code,
 };
-use crate::stages;
+use crate::stages::{self, code_stage};
 
 /// Maximum characters of the text about one repository that was created in the working tree.
 const MADE_MAX: usize = 240;
@@ -231,8 +229,8 @@ impl Story {
             if entry.brings_code() {
                 // A task made from reviewers' comments is a correction as a whole.
                 let asked = self.tasks.iter().any(|one| one.id == whose && one.is_from_review());
-                let said = asked.then(|| summary::said_in(&entry.body)).into_iter();
-                let said = said.chain(summary::corrections_in(&entry.body));
+                let said = asked.then(|| commit_message::said_in(&entry.body)).into_iter();
+                let said = said.chain(commit_message::corrections_in(&entry.body));
                 let said = said.filter(|one| !one.is_empty());
                 self.corrected.extend(said.map(|one| (whose.to_owned(), one.to_owned())));
             }
@@ -275,4 +273,26 @@ impl Story {
     pub(super) fn works_on(&self, task: &Task) -> &[String] {
         self.works_on.get(&task.id).map_or(&[], Vec::as_slice)
     }
+}
+
+/// What the actor of the last planned task, or of a change without tasks, said about the code; may
+/// be empty. Tasks made from reviewers' comments and later corrections are not the whole.
+pub(crate) fn said_of_the_code(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<String> {
+    let plan = store.plan()?;
+    let is_planned =
+        |id: &String| !plan.tasks.iter().any(|task| task.id == *id && task.is_from_review());
+    let history = &run.session.history;
+    let mut last = history.iter().rev().filter(|entry| matches!(entry.kind, Kind::Task(_)));
+    if let Some(entry) = last.clone().find(|e| matches!(&e.kind, Kind::Task(id) if is_planned(id)))
+    {
+        return Ok(commit_message::said_in(&entry.body).to_owned());
+    }
+    if last.next().is_some() {
+        return Ok(String::new());
+    }
+    let mut whole = history.iter().filter(|entry| entry.kind == Kind::Stage(code_stage()));
+    let said = whole.find_map(|entry| {
+        Some(commit_message::said_of_the_whole(&entry.body)).filter(|said| !said.is_empty())
+    });
+    Ok(said.unwrap_or_default().to_owned())
 }

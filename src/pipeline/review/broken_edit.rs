@@ -5,7 +5,7 @@ use crate::artifact::Files;
 use crate::artifact::check::Finding;
 use crate::gate::Broken;
 use crate::git::Oid;
-use crate::pipeline::draft::checks;
+use crate::pipeline::checks;
 use crate::pipeline::draft_state::DraftState;
 use crate::pipeline::edits::records;
 use crate::pipeline::run::Run;

@@ -1,19 +1,16 @@
 //! The gate of a stage: asks a person, lets the draft wait for one, or passes it.
 
 pub(crate) mod answer;
-pub(crate) mod approve;
 pub(crate) mod broken_edit;
 mod decided;
-mod elsewhere;
 pub(crate) mod feedback;
 pub(crate) mod other_model;
 mod question;
-mod record_table;
 pub(crate) mod shown;
 pub(crate) mod since_last_review;
-pub(crate) mod unread_edits;
 pub(crate) mod waiting;
 
+use crate::artifact::Artifact;
 use crate::artifact::check::Report;
 use crate::event::Event;
 use crate::gate::{Decision, Mode, Reply};
@@ -21,7 +18,7 @@ use crate::git::{self, Oid};
 use crate::pipeline::draft::keep;
 use crate::pipeline::draft_count;
 use crate::pipeline::draft_state::{DraftState, Edit, Next};
-use crate::pipeline::edits::{self, overwritten_edits, taken_back};
+use crate::pipeline::edits::{self, overwritten_edits, records};
 use crate::pipeline::files::approved_content;
 use crate::pipeline::outcome::{self, Asked, StageEnd, WayBack};
 use crate::pipeline::step::{Step, StepResult, Stop};
@@ -82,7 +79,7 @@ pub(crate) async fn open_gate(step: &mut Step<'_, '_>) -> StepResult {
         match (decision?, shown) {
             (Decision::TakeBack, Some(shown)) => {
                 let unread = edits::records::unreadable(step.run, Some(&shown))?.join("\n");
-                let said = taken_back::take_back(step, &shown)?;
+                let said = edits::take_back(step, &shown)?;
                 // The text that could not be parsed is gone.
                 step.draft.gate.asks.take_if(|asks| *asks == unread);
                 keep::keep(step)?;
@@ -126,8 +123,8 @@ pub(crate) async fn open_gate(step: &mut Step<'_, '_>) -> StepResult {
     let asks = step.draft.gate.asks.take().or_else(|| why.clone());
     let blocked = step.draft.gate.blocked.take();
     step.draft.readings.person = shown;
-    if decision == Decision::PassedElsewhere && !elsewhere::passes(step.run, step.spec, edited)? {
-        elsewhere::note_code_edit(step);
+    if decision == Decision::PassedElsewhere && !decided::passes(step.run, step.spec, edited)? {
+        decided::note_code_edit(step);
         save_answered(step)?;
         ask_again(&mut step.draft, asks, blocked);
         return Err(Stop::Again);
@@ -307,4 +304,31 @@ fn note_pass(step: &mut Step<'_, '_>, verdict: Verdict) -> anyhow::Result<()> {
     let verdict = if edited { Verdict::Edited } else { verdict };
     step.draft.approvals.person = Some(Approval { bytes, verdict, by });
     keep::keep(step)
+}
+
+/// Updates the records of the draft from its documents before anybody reviews it. A person's edit
+/// that cannot be parsed goes back to the person.
+pub(crate) async fn read_edits(step: &mut Step<'_, '_>) -> StepResult {
+    let settled = records::settle(step.run)?;
+    if !settled.refusals.is_empty() {
+        return refused_text(step, &settled.refusals).await;
+    }
+    let own = |artifact: &Artifact| step.spec.artifacts.contains(artifact);
+    if settled.changed.iter().any(own) {
+        keep::keep(step)?;
+    }
+    Ok(())
+}
+
+/// On a terminal the gate shows the errors, and the person edits again; without one the draft
+/// waits.
+async fn refused_text(step: &mut Step<'_, '_>, refusals: &[String]) -> StepResult {
+    step.draft.approvals.person = None;
+    let why = refusals.join("\n");
+    if step.run.env.mode != Mode::Ask {
+        return waiting::leave_waiting(step, Some(why));
+    }
+    step.draft.gate.note = Some(why);
+    open_gate(step).await?;
+    Err(Stop::Again)
 }

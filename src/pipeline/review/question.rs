@@ -5,20 +5,18 @@ use crate::agent::WithWords;
 use crate::error::{Kind, hints_of, kind_of};
 use crate::event::Event;
 use crate::gate::Reply;
-use crate::pipeline::brief::conversation;
 use crate::pipeline::brief::part::Part;
-use crate::pipeline::brief::reader;
+use crate::pipeline::brief::{conversation, reader};
 use crate::pipeline::draft::keep;
 use crate::pipeline::prompts::{QUESTION, Variables};
-use crate::pipeline::step::Step;
-use crate::pipeline::usage;
+use crate::pipeline::step::{self, Step};
 use crate::stage::Role;
 use crate::stages::CHALLENGER;
 
 /// Asks the question, shows the answer and saves both with the draft. Returns the gate's reply.
 pub(crate) async fn ask(step: &mut Step<'_, '_>, question: &str) -> anyhow::Result<Reply> {
     let answered = answer(step, question).await;
-    step.draft.credit.merge(usage::take_credit(step.run));
+    step.draft.credit.merge(step::take_credit(step.run));
     let said = |text: String| Reply { text, redraws: false, calls: true };
     let answer = match answered {
         Ok(answer) => answer,

@@ -1,17 +1,15 @@
 //! Collects what the gate shows of a draft.
 
-use crate::artifact::{Artifact, Store};
-use crate::gate::{Actor, Decision, Document, Draft, Reply};
+use crate::artifact::{Artifact, Priority, Store};
+use crate::gate::{Actor, Decision, Document, Draft, Record, Records, Reply};
 use crate::git::DiffStyle;
-use crate::pipeline::change;
-use crate::pipeline::draft::{checks, self_review};
-use crate::pipeline::draft_count;
+use crate::pipeline::draft::self_review;
 use crate::pipeline::draft_state::Edit;
-use crate::pipeline::edits;
 use crate::pipeline::files::{approved_content, open_gate};
-use crate::pipeline::review::{broken_edit, record_table, since_last_review};
+use crate::pipeline::review::{broken_edit, since_last_review};
 use crate::pipeline::run::Run;
 use crate::pipeline::step::Step;
+use crate::pipeline::{change, checks, draft_count, edits};
 use crate::session::Asks;
 use crate::stage::Role;
 use crate::stages::{Approves, StageSpec};
@@ -58,7 +56,7 @@ pub(crate) fn ask_person(
     gate.ask(&Draft {
         stage: step.spec.stage,
         place: (number, order.len()),
-        records: record_table::record_table(step.spec, &store, &look.added),
+        records: record_table(step.spec, &store, &look.added),
         code: code.iter().map(|path| step.run.env.git.top().join(path)).collect(),
         iteration: step.draft.iteration,
         limit: draft_count::allowed(step)?,
@@ -94,7 +92,7 @@ pub(crate) fn ask_person(
         next_by: next_by(step)?,
         reply,
         earlier: &earlier,
-        more: change::depth::depth(step.run)?
+        more: change::scope::depth(step.run)?
             .next()
             .filter(|_| step.spec.is_before_code() && !step.run.session.file.is_adopted()),
         note: step.draft.gate.note.clone(),
@@ -166,4 +164,63 @@ pub(crate) fn shown_documents(
         }
     }
     Ok(documents)
+}
+
+/// The tasks of a plan, the components of a design, or the requirements. `None` if the stage writes
+/// no records, or they cannot be read. `added` are the ids of new records.
+pub(crate) fn record_table(
+    spec: &StageSpec,
+    store: &Store<'_>,
+    added: &[String],
+) -> Option<Records> {
+    let has = |artifact| spec.artifacts.contains(&artifact);
+    let (kind, heads, rows) = if has(Artifact::Plan) {
+        ("task", vec!["feature", "after", "files"], tasks(store)?)
+    } else if has(Artifact::Design) {
+        ("component", vec!["type", "features"], components(store)?)
+    } else if has(Artifact::Requirements) {
+        ("requirement", vec!["priority"], requirements(store)?)
+    } else {
+        return None;
+    };
+    let plural = if rows.len() == 1 { "" } else { "s" };
+    let record = |cells: Vec<String>| Record {
+        is_new: cells.first().is_some_and(|id| added.contains(id)),
+        cells,
+    };
+    let count = format!("{} {kind}{plural}", rows.len());
+    Some(Records { count, heads, rows: rows.into_iter().map(record).collect() })
+}
+
+fn requirements(store: &Store<'_>) -> Option<Vec<Vec<String>>> {
+    let all = store.requirements().ok()?.requirements.into_iter();
+    let priority = |priority| match priority {
+        Priority::High => "high",
+        Priority::Medium => "medium",
+        Priority::Low => "low",
+    };
+    Some(all.map(|r| vec![r.id, r.title, priority(r.priority).to_owned()]).collect())
+}
+
+fn components(store: &Store<'_>) -> Option<Vec<Vec<String>>> {
+    let all = store.design().ok()?.components.into_iter();
+    let row = |c: crate::artifact::Component| {
+        vec![c.id, c.name, c.component_type, c.related_features.join(", ")]
+    };
+    Some(all.map(row).collect())
+}
+
+fn tasks(store: &Store<'_>) -> Option<Vec<Vec<String>>> {
+    let plan = store.plan().ok()?;
+    let features = store.features().ok()?.features;
+    let row = |task: &crate::artifact::Task| {
+        let feature = features.iter().find(|feature| feature.id == task.feature_id);
+        let feature = feature.map_or(task.feature_id.clone(), |f| format!("{} {}", f.id, f.name));
+        let short = |id: &String| id.strip_prefix("TASK-").unwrap_or(id).to_owned();
+        let after: Vec<String> = task.dependencies.iter().map(short).collect();
+        let after = if after.is_empty() { "–".to_owned() } else { after.join(", ") };
+        let files: Vec<&str> = plan.files_of(&task.id).collect();
+        vec![task.id.clone(), task.title.clone(), feature, after, files.join(", ")]
+    };
+    Some(plan.tasks.iter().filter(|task| task.is_top_level()).map(row).collect())
 }

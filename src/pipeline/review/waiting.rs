@@ -3,15 +3,14 @@
 use crate::error::Error;
 use crate::event::Event;
 use crate::gate::Mode;
-use crate::pipeline::draft::{commit_message, keep};
-use crate::pipeline::draft_count;
+use crate::pipeline::draft::keep;
 use crate::pipeline::draft_state::Edit;
-use crate::pipeline::edits;
 use crate::pipeline::files::approved_content;
-use crate::pipeline::history::dropped;
+use crate::pipeline::history::rewind;
 use crate::pipeline::other_models::Taken;
 use crate::pipeline::outcome::StageEnd;
 use crate::pipeline::step::{Step, StepResult, Stop};
+use crate::pipeline::{commit_message, draft_count, edits};
 use crate::record::{self, Recorded, ReviewRecord};
 use crate::session::{Verdict, key};
 
@@ -22,7 +21,7 @@ pub(crate) fn drop_draft(step: &mut Step<'_, '_>) -> anyhow::Result<()> {
     let stage = step.spec.stage;
     // The person may have switched branches while the gate was open.
     recorder.expect_tip(&tip)?;
-    dropped::keep_aborted(step.run, stage)?;
+    rewind::keep_aborted(step.run, stage)?;
     record::draft_refs::end(&recorder, &tip, stage)?;
     record::draft_refs::reset_files(&recorder, &tip)?;
     step.run.current_draft.replace(None);

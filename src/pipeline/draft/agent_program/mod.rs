@@ -7,7 +7,6 @@
 //! for a model.
 
 mod bring_in;
-mod killed;
 mod way_out;
 mod worker;
 mod worktree;

@@ -8,15 +8,14 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use super::bring_in::{self, Brought};
-use super::killed::{self, FOLDER};
-use super::way_out;
 use crate::artifact::Artifact;
 use crate::clean;
 use crate::config::{AGENT_CONFIGURATION, AgentFiles, Trust, TrustRecords};
 use crate::git::{self, Git, worktree};
 use crate::model::{AgentNeeds, Reach, Workplace};
 use crate::pipeline::brief::part::Part;
+use crate::pipeline::draft::agent_program::bring_in::{self, Brought, FOLDER};
+use crate::pipeline::draft::agent_program::way_out;
 use crate::pipeline::run::Run;
 use crate::record::point;
 use crate::session::StateDir;
@@ -54,7 +53,7 @@ impl<'a> AgentWorktree<'a> {
         let (git, state) = (run.env.git, run.env.state);
         let (tree, notes) = places(state);
         let is_new = !(run.has_agent_worktree.get() && tree.exists());
-        let left = match is_new && killed::is_there(state, &tree) {
+        let left = match is_new && bring_in::is_there(state, &tree) {
             true => left_by_killed(run, part, &needs),
             false => Vec::new(),
         };
@@ -98,7 +97,7 @@ impl<'a> AgentWorktree<'a> {
         let paths = git::paths::tracked(&self.linked)?;
         self.hide_configuration(&paths)?;
         let shown = workspace::linked(&self.workspace).shown(paths);
-        killed::note(run, part, &tree, &shown);
+        bring_in::note(run, part, &tree, &shown);
         self.shown.replace(Some(shown));
         tokio::time::sleep(TICK).await;
         // The documents of a killed turn differ from what is shown, and so are copied even if the
@@ -151,7 +150,7 @@ impl<'a> AgentWorktree<'a> {
         let changes = workspace::linked(&self.workspace).changes(&shown);
         let brought = bring_in::bring_in(self.run, part, changes);
         workspace::linked(&self.workspace).remove_new(&shown);
-        killed::forget(self.run.env.state);
+        bring_in::forget(self.run.env.state);
         for (path, why) in &brought.refused {
             self.run.warn_once(format!("{}: {path} was not copied: {why}", self.title));
         }
@@ -168,7 +167,7 @@ fn left_by_killed(run: &Run<'_>, part: &Part<'_>, needs: &AgentNeeds) -> Vec<(Ar
     let taken = commands
         .beside_lending(&tree, &notes, data, lent(needs))
         .and_then(Workspace::open)
-        .and_then(|left| killed::take_over(run, part, &needs.title, &left));
+        .and_then(|left| bring_in::take_over(run, part, &needs.title, &left));
     match taken {
         Ok(brought) => brought.documents,
         Err(error) => {
@@ -221,7 +220,7 @@ pub(crate) fn discard(git: &Git, state: &StateDir) -> anyhow::Result<()> {
         return Ok(());
     }
     let (tree, _) = places(state);
-    killed::forget(state);
+    bring_in::forget(state);
     workspace::open_folders(&folder);
     worktree::discard(git, &tree)?;
     std::fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))
@@ -231,7 +230,7 @@ pub(crate) fn discard(git: &Git, state: &StateDir) -> anyhow::Result<()> {
 /// recovered.
 pub(crate) fn discard_empty(git: &Git, state: &StateDir) -> anyhow::Result<()> {
     let (tree, _) = places(state);
-    if killed::is_there(state, &tree) { Ok(()) } else { discard(git, state) }
+    if bring_in::is_there(state, &tree) { Ok(()) } else { discard(git, state) }
 }
 
 fn places(state: &StateDir) -> (PathBuf, PathBuf) {

@@ -1,17 +1,17 @@
-//! The critic: reads a draft with read-only tools and gives its verdict. The challenger may then
-//! read what the critic approved.
-
-pub(crate) mod challenger;
-pub(crate) mod second_reading;
+//! The critic, which reads a draft with read-only tools and gives its verdict, and the challenger: a
+//! second opinion, by the model that `[roles] challenger` names, on what the critic has approved. It
+//! may ask for another draft or reject the work altogether, after which a person decides.
 
 use crate::agent::{Conversation, WithWords};
 use crate::artifact::{Feedback, Origin, Severity};
 use crate::gate::Mode;
-use crate::markers::{Marker, review_verdict, without_markers};
-use crate::pipeline::brief::conversation;
+use crate::markers::{
+    Marker, challenge_verdict, review_verdict, without_challenge_verdict, without_markers,
+};
 use crate::pipeline::brief::part::Part;
-use crate::pipeline::brief::reader;
-use crate::pipeline::draft::checks::check_report;
+use crate::pipeline::brief::sections::section;
+use crate::pipeline::brief::{conversation, reader};
+use crate::pipeline::checks::check_report;
 use crate::pipeline::draft::{keep, self_review};
 use crate::pipeline::files::approved_content;
 use crate::pipeline::outcome::{BlockReason, CRITIC_ASTRAY, Request};
@@ -22,7 +22,7 @@ use crate::pipeline::{edits, test_changes};
 use crate::record::{Approval, ApprovedContent, DraftEnding};
 use crate::session::Verdict;
 use crate::stage::Role;
-use crate::stages::{Approves, RoleSpec};
+use crate::stages::{Approves, CHALLENGER, RoleSpec};
 
 /// Maximum characters of its text that are recorded.
 const MOST_TEXT: usize = 4_000;
@@ -39,8 +39,8 @@ pub(crate) async fn ask_critic(step: &mut Step<'_, '_>) -> StepResult {
         variables.words = check_report(step.run, step.spec, &step.draft)?.notes.join("; ");
     }
     let read = step.draft.readings.critic.as_ref();
-    let again = second_reading::changes_since_reading(step, Origin::Critic, read)?;
-    let notes = self_review::unfixed_section(step)? + &second_reading::author_words(&step.draft);
+    let again = reader::changes_since_reading(step, Origin::Critic, read)?;
+    let notes = self_review::unfixed_section(step)? + &reader::author_words(&step.draft);
     let (opening, extra) = match again {
         Some(again) => {
             variables.delta = again.changes;
@@ -159,4 +159,82 @@ fn refusal(step: &Step<'_, '_>, mut words: String) -> Feedback {
     let mut entry = step.feedback(Origin::Critic, &words);
     entry.severity = Severity::Major;
     entry
+}
+
+/// Maximum characters of its answer that are recorded.
+const MOST_SAID: usize = 4_000;
+/// Maximum bytes of its earlier feedback when it reads the whole draft again.
+const SAID_BEFORE: usize = 6_000;
+
+/// Asks the challenger if the stage has one, unless it has already approved these very bytes.
+pub(crate) async fn ask_challenger(step: &mut Step<'_, '_>) -> StepResult {
+    if !step.run.env.config.challenged(step.spec.stage) {
+        return Ok(());
+    }
+    let bytes = approved_content::content_now(step.run, step.spec)?;
+    if step.has_approved(step.draft.approvals.challenger.as_ref(), &bytes)? {
+        return Ok(());
+    }
+    // However this run ends, the next one must know what the critic said about the draft.
+    keep::keep(step)?;
+    let part = challenger_part(step)?;
+    let mut conversation =
+        conversation::converse(step.run, &part, step.draft.refusals, &mut WithWords).await?;
+    step.account_for(&mut conversation);
+    let said = without_challenge_verdict(&conversation.text);
+    let said: String = said.chars().take(MOST_SAID).collect();
+    let Some(verdict) = challenge_verdict(&conversation.text) else {
+        return Err(Stop::Blocked(match conversation.outcome.astray {
+            Some(why) => BlockReason::Astray(format!("the challenger: {why}")),
+            None => {
+                let model = step.run.env.config.roles.challenger.as_deref().unwrap_or_default();
+                let who = format!("the challenger ('{model}')");
+                BlockReason::no_verdict(Origin::Challenger, &who, &said)
+            }
+        }));
+    };
+    step.draft.readings.challenger.clone_from(&step.draft.commit);
+    let edited = edited_while_read(step, &bytes)?;
+    if verdict == Marker::Pass {
+        let words = if said.is_empty() { String::new() } else { format!(": {said}") };
+        let text = format!("{}: the challenger approved{words}", step.spec.stage);
+        step.run.note(text);
+        step.draft.approvals.challenger = Some((bytes, said));
+        keep::keep(step)?;
+        // The challenger approved a version that has changed in the meantime.
+        return if edited { Err(Stop::Again) } else { Ok(()) };
+    }
+    let words = match said.is_empty() {
+        true => "the challenger refused the draft without a reason".to_owned(),
+        false => said,
+    };
+    let mut entry = step.feedback(Origin::Challenger, &words);
+    entry.severity = Severity::Major;
+    if verdict == Marker::Rejected {
+        entry.severity = Severity::Critical;
+        entry = entry.as_rejection();
+    }
+    step.refuse(vec![entry])
+}
+
+/// Its input; on a second reading the changes and its earlier feedback.
+fn challenger_part<'a>(step: &Step<'_, '_>) -> anyhow::Result<Part<'a>> {
+    let mut variables = conversation::brief_variables(step)?;
+    let by = Origin::Challenger;
+    let read = step.draft.readings.challenger.as_ref();
+    let again = reader::changes_since_reading(step, by, read)?;
+    let (opening, extra) = match again {
+        Some(again) => {
+            variables.delta = again.changes;
+            (Some(again.opening), String::new())
+        }
+        None => {
+            let mut extra = reader::draft_for_reader(step.run, step.spec)?;
+            let before = reader::own_words(step, by)?;
+            extra += &section("Your feedback so far", &before, SAID_BEFORE);
+            (None, extra)
+        }
+    };
+    let extra = extra + &reader::author_words(&step.draft);
+    Ok(Part { opening, extra, ..reader_part(step, (Role::Challenger, &CHALLENGER), variables)? })
 }

@@ -1,9 +1,18 @@
-//! The bodies of the commits of stages and tasks.
+//! The subjects and bodies of the commits of stages and tasks.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::prompts::TaskItem;
-use crate::stages::{Facts, StageSpec};
+use crate::artifact::knowledge::take_proposals;
+use crate::artifact::{Artifact, Files as _, IdKind, named_records, record_diff};
+use crate::pipeline::change::scope;
+use crate::pipeline::evidence::Evidence;
+use crate::pipeline::files::project_files;
+use crate::pipeline::prompts::TaskItem;
+use crate::pipeline::run::Run;
+use crate::pipeline::step::Step;
+use crate::session::RefNames;
+use crate::stages::{Approves, Changed, Facts, StageSpec};
 
 /// Maximum characters of a model's words in a commit's body.
 const MOST_SAID: usize = 600;
@@ -17,29 +26,37 @@ const APPROVED: &str = " approved: ";
 /// Precedes what the actor says about correcting what the checks found, or a reviewer.
 const CORRECTED: &str = "Corrected: ";
 
+/// The subject of a stage's commit.
+pub(crate) fn summary_line(step: &Step<'_, '_>) -> anyhow::Result<String> {
+    facts(step, step.spec.subject)
+}
+
 /// The body of a stage's commit: the names of the records that its subject counts, the actor's
 /// words about the whole stage and about its corrections, and the words of those who approved it.
-pub fn body(
-    spec: &StageSpec,
-    facts: &Facts<'_>,
-    approvals: &[(&str, &str)],
-    actor: &str,
-    corrections: &[String],
-) -> anyhow::Result<String> {
-    let mut out = (spec.names)(facts)?;
-    let mut add = |begin: &str, said: &str| {
-        let said = in_short(said);
-        if !said.is_empty() {
-            let gap = if out.is_empty() { "" } else { "\n\n" };
-            let _ = write!(out, "{gap}{begin}{said}");
+pub(crate) fn stage_body(step: &Step<'_, '_>) -> anyhow::Result<String> {
+    let mut body = facts(step, step.spec.names)?;
+    let mut add = |begin: &str, words: &str| {
+        let words = in_short(words);
+        if !words.is_empty() {
+            let gap = if body.is_empty() { "" } else { "\n\n" };
+            let _ = write!(body, "{gap}{begin}{words}");
         }
     };
-    add(ACTOR_SAID, actor);
-    corrections.iter().for_each(|said| add(CORRECTED, said));
-    for (who, said) in approvals {
-        add(&format!("The {who}{APPROVED}"), said);
+    // What the actor says about each task is in the task's commit.
+    let words = &step.draft.code_words;
+    add(ACTOR_SAID, &take_proposals(words.whole()).0);
+    words.corrections().for_each(|one| add(CORRECTED, &take_proposals(one).0));
+    let approvals = &step.draft.approvals;
+    for (judge, approval) in [("critic", &approvals.critic), ("challenger", &approvals.challenger)]
+    {
+        if let Some((_, words)) = approval {
+            add(&format!("The {judge}{APPROVED}"), words);
+        }
     }
-    Ok(out)
+    Ok(match dropped_imports(step.run, step.spec)? {
+        Some(words) => format!("{body}\n\n{words}.").trim_start().to_owned(),
+        None => body,
+    })
 }
 
 /// The beginning of a model's words, cut at a word.
@@ -116,6 +133,92 @@ fn begins(text: &str, word: &str) -> Option<usize> {
         true => Some(0),
         false => text.find(&format!("\n{word}")).map(|at| at + 1),
     }
+}
+
+fn facts<T>(
+    step: &Step<'_, '_>,
+    with: impl FnOnce(&Facts<'_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    // Counting files reads the whole tree, and only coding uses the number.
+    let files_changed = match step.spec.approves {
+        Approves::Tree => {
+            let draft = step.draft.commit.as_ref().unwrap_or(&step.run.session.tip);
+            project_files::code_since_start(step.run, draft)?.len()
+        }
+        Approves::Artifacts => 0,
+    };
+    let changes = scope::changes_of(step.run, step.spec.artifacts)?;
+    let changes = changes.map(|changes| Changed {
+        signs: record_diff::signs(&changes),
+        ids: changes.into_iter().map(|change| change.id).collect(),
+    });
+    let evidence = step.draft.evidence.as_ref();
+    let own_tasks = scope::own_tasks(step.run)?;
+    with(&Facts {
+        changes,
+        own_tasks: &own_tasks,
+        store: step.run.store(),
+        title: &step.run.session.file.title,
+        files: files_changed,
+        tests: evidence.map(Evidence::summary),
+        runs: evidence.map(Evidence::lines).unwrap_or_default(),
+    })
+}
+
+/// Maximum length of a title, in characters.
+const IMPORTED_TITLE: usize = 60;
+
+/// Names the imported records that the plan does not have any more; `None` if it has all.
+///
+/// # Errors
+/// A file or git cannot be read.
+pub(crate) fn dropped_imports(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<String>> {
+    let Some(origin) = &run.session.file.origin else { return Ok(None) };
+    let files = run.files();
+    if !spec.artifacts.contains(&Artifact::Plan) || files.read(Artifact::Plan)?.is_none() {
+        return Ok(None);
+    }
+    let there = named_records(files)?;
+    let kinds = [
+        (IdKind::Requirement, origin.requirements),
+        (IdKind::Feature, origin.features),
+        (IdKind::Task, origin.tasks),
+    ];
+    let imported =
+        kinds.into_iter().flat_map(|(kind, most)| (1..=most).map(move |n| kind.format(n)));
+    let gone: Vec<String> =
+        imported.filter(|id| !there.iter().any(|record| record.id == *id)).collect();
+    if gone.is_empty() {
+        return Ok(None);
+    }
+    let titles = titles(run, spec)?;
+    let named = gone.iter().map(|id| match titles.get(id) {
+        Some(title) => format!("{id} ({})", title.chars().take(IMPORTED_TITLE).collect::<String>()),
+        None => id.clone(),
+    });
+    let named = named.collect::<Vec<_>>().join(", ");
+    Ok(Some(format!("Not in the plan any more, imported from {}: {named}", origin.name)))
+}
+
+/// The titles of the imported records, from the oldest draft that has them.
+fn titles(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<BTreeMap<String, String>> {
+    let (git, session) = (run.env.git, &run.session);
+    let newest = git.resolve(RefNames::draft(&session.name, spec.stage).as_str())?;
+    let mut drafts = match &newest {
+        Some(newest) => session.beside_tip(git, newest)?,
+        None => Vec::new(),
+    };
+    drafts.extend(session.history.iter().rev().cloned());
+    let mut found = BTreeMap::new();
+    for draft in drafts {
+        let files = run.files_at(&draft.commit);
+        let text = files.read(Artifact::Plan)?.unwrap_or_default();
+        let headings =
+            text.lines().filter_map(|line| line.trim_start_matches('#').trim().split_once(' '));
+        let records = headings.filter(|(id, _)| IdKind::of(id).is_some());
+        found.extend(records.map(|(id, title)| (id.to_owned(), title.to_owned())));
+    }
+    Ok(found)
 }
 
 #[cfg(test)]
