@@ -18,33 +18,33 @@ use crate::stages::{CheckInput, StageSpec, lasting_checks};
 /// The findings for what a draft contains although it must not be committed: secrets, without their
 /// values, copies of a person's uncommitted work, and repositories that would run something.
 pub(super) fn leaks_found(leaks: &[Leak]) -> Vec<Finding> {
-    let of = |is: fn(&Leak) -> bool| {
+    let places_of = |is: fn(&Leak) -> bool| {
         let places = leaks.iter().filter(|leak| is(leak)).map(ToString::to_string);
         Some(places.collect::<Vec<_>>().join("; ")).filter(|places| !places.is_empty())
     };
     let kinds = [
         (
-            of(|leak| matches!(leak, Leak::Secret { .. })),
+            places_of(|leak| matches!(leak, Leak::Secret { .. })),
             "secrets are never committed",
             "take it out: read it from an environment variable when the program runs, or write a \
              placeholder that says EXAMPLE; a file that must contain a secret belongs in .gitignore",
         ),
         (
-            of(|leak| matches!(leak, Leak::Copy { .. })),
+            places_of(|leak| matches!(leak, Leak::Copy { .. })),
             "uncommitted work of your user is never committed",
             "delete the copy, or write content of your own",
         ),
         (
-            of(|leak| matches!(leak, Leak::Repository(_))),
+            places_of(|leak| matches!(leak, Leak::Repository(_))),
             "whoever checks it out would run that",
             "delete it, or make it where it is needed, in a temporary folder",
         ),
     ];
-    let found = |(places, why, fix): (Option<String>, &str, &str)| {
+    let finding = |(places, why, fix): (Option<String>, &str, &str)| {
         let details = format!("{}; {why}", places?);
         Some(Finding::wrong("secret", details).critical().fix(fix))
     };
-    kinds.into_iter().filter_map(found).collect()
+    kinds.into_iter().filter_map(finding).collect()
 }
 
 /// Runs, for the check stage, those checks of `stages` that must still pass.
@@ -106,8 +106,8 @@ pub(crate) fn remarks(
 ) -> anyhow::Result<Vec<String>> {
     let mut remarks = Vec::from_iter(scope::unchanged_stage(run, spec, &draft.words)?);
     if spec.rechecks {
-        let uncovered = not_covered(run, &run.store())?;
-        remarks.extend(uncovered.iter().map(|(id, why)| format!("{id} is not covered: {why}")));
+        let gaps = not_covered(run, &run.store())?;
+        remarks.extend(gaps.iter().map(|(id, why)| format!("{id} is not covered: {why}")));
     }
     Ok(remarks)
 }

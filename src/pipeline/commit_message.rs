@@ -61,14 +61,14 @@ pub(crate) fn stage_body(step: &Step<'_, '_>) -> anyhow::Result<String> {
 
 /// The beginning of a model's words, cut at a word.
 fn in_short(said: &str) -> String {
-    let said = said.trim();
-    match said.char_indices().nth(MOST_SAID) {
+    let words = said.trim();
+    match words.char_indices().nth(MOST_SAID) {
         Some((end, _)) => {
-            let cut = &said[..end];
+            let cut = &words[..end];
             let end = cut.rfind(char::is_whitespace).unwrap_or(end);
             format!("{}…", cut[..end].trim_end())
         }
-        None => said.to_owned(),
+        None => words.to_owned(),
     }
 }
 
@@ -112,13 +112,13 @@ pub fn said_of_the_whole(body: &str) -> &str {
 /// What the actor says about its corrections in the body of a commit.
 pub fn corrections_in(body: &str) -> Vec<&str> {
     let judges = ["critic", "challenger"].map(|who| format!("The {who}{APPROVED}"));
-    let mut found = Vec::new();
+    let mut corrections = Vec::new();
     let mut rest = body;
     while let Some(at) = begins(rest, CORRECTED) {
         rest = &rest[at + CORRECTED.len()..];
-        found.push(until(rest, &[CORRECTED, &judges[0], &judges[1]]));
+        corrections.push(until(rest, &[CORRECTED, &judges[0], &judges[1]]));
     }
-    found
+    corrections
 }
 
 /// The text before the first line that begins with one of these words.
@@ -178,26 +178,26 @@ pub(crate) fn dropped_imports(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result
     if !spec.artifacts.contains(&Artifact::Plan) || files.read(Artifact::Plan)?.is_none() {
         return Ok(None);
     }
-    let there = named_records(files)?;
+    let records = named_records(files)?;
     let kinds = [
         (IdKind::Requirement, origin.requirements),
         (IdKind::Feature, origin.features),
         (IdKind::Task, origin.tasks),
     ];
-    let imported =
+    let imports =
         kinds.into_iter().flat_map(|(kind, most)| (1..=most).map(move |n| kind.format(n)));
-    let gone: Vec<String> =
-        imported.filter(|id| !there.iter().any(|record| record.id == *id)).collect();
-    if gone.is_empty() {
+    let missing: Vec<String> =
+        imports.filter(|id| !records.iter().any(|record| record.id == *id)).collect();
+    if missing.is_empty() {
         return Ok(None);
     }
     let titles = titles(run, spec)?;
-    let named = gone.iter().map(|id| match titles.get(id) {
+    let names = missing.iter().map(|id| match titles.get(id) {
         Some(title) => format!("{id} ({})", title.chars().take(IMPORTED_TITLE).collect::<String>()),
         None => id.clone(),
     });
-    let named = named.collect::<Vec<_>>().join(", ");
-    Ok(Some(format!("Not in the plan any more, imported from {}: {named}", origin.name)))
+    let names = names.collect::<Vec<_>>().join(", ");
+    Ok(Some(format!("Not in the plan any more, imported from {}: {names}", origin.name)))
 }
 
 /// The titles of the imported records, from the oldest draft that has them.
@@ -209,16 +209,16 @@ fn titles(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<BTreeMap<String, St
         None => Vec::new(),
     };
     drafts.extend(session.history.iter().rev().cloned());
-    let mut found = BTreeMap::new();
+    let mut titles = BTreeMap::new();
     for draft in drafts {
         let files = run.files_at(&draft.commit);
         let text = files.read(Artifact::Plan)?.unwrap_or_default();
         let headings =
             text.lines().filter_map(|line| line.trim_start_matches('#').trim().split_once(' '));
         let records = headings.filter(|(id, _)| IdKind::of(id).is_some());
-        found.extend(records.map(|(id, title)| (id.to_owned(), title.to_owned())));
+        titles.extend(records.map(|(id, title)| (id.to_owned(), title.to_owned())));
     }
-    Ok(found)
+    Ok(titles)
 }
 
 #[cfg(test)]

@@ -39,9 +39,10 @@ pub(crate) async fn code_is_wrong(
     }
     base::look_at_base_again(run).await?;
     // The same code passed in this run: what a suite of ten minutes said once, it does not say again.
-    let known = found.take().filter(Evidence::ran);
-    let known = known.map(|known| Evidence { tests: Vec::new(), test_runs: Vec::new(), ..known });
-    *found = gather::gather_evidence(run, known, &[]).await?;
+    let evidence = found.take().filter(Evidence::ran);
+    let evidence =
+        evidence.map(|evidence| Evidence { tests: Vec::new(), test_runs: Vec::new(), ..evidence });
+    *found = gather::gather_evidence(run, evidence, &[]).await?;
     criteria::look_at_named_tests(run, found).await?;
     let findings = no_longer_holds(run, &[code_stage()], found.as_ref())?;
     if findings.is_empty() {
@@ -151,12 +152,12 @@ pub(crate) fn no_longer_holds(
 /// Warns about checks of finished stages that no longer pass, before another stage runs. The check
 /// stage itself reports how they are handled.
 pub(crate) fn tell_what_no_longer_holds(run: &Run<'_>, stage: Stage) -> anyhow::Result<()> {
-    let mut done = run.session.done();
-    done.retain(|done| *done < stage && row(*done).is_before_code());
-    if done.is_empty() || row(stage).rechecks {
+    let mut stages = run.session.done();
+    stages.retain(|stages| *stages < stage && row(*stages).is_before_code());
+    if stages.is_empty() || row(stage).rechecks {
         return Ok(());
     }
-    tell_findings(run, &no_longer_holds(run, &done, None)?);
+    tell_findings(run, &no_longer_holds(run, &stages, None)?);
     Ok(())
 }
 
@@ -183,7 +184,7 @@ pub(crate) fn findings_of_earlier(
     let details: Vec<String> =
         findings.iter().map(|(_, finding)| finding.details.clone()).collect();
     let reason = format!("what check found: {}", details.join("; "));
-    let asked = Asked {
+    let request = Asked {
         by: Origin::Validator,
         stage: spec.stage,
         iteration: run.earlier_drafts(spec.stage),
@@ -192,7 +193,7 @@ pub(crate) fn findings_of_earlier(
     let limit = run.env.config.limits.max_replans;
     let auto = run.env.mode == Mode::Auto;
     if auto && record::attempt::replans(&run.recorder())? < limit {
-        return Ok(Some(StageEnd::GoBack(WayBack::followed(asked))));
+        return Ok(Some(StageEnd::GoBack(WayBack::followed(request))));
     }
     let words = match auto {
         true => format!(
@@ -220,14 +221,14 @@ pub(crate) fn findings_of_earlier(
         Some(LimitDecision::Retry) => Ok(Some(StageEnd::Rework)),
         Some(LimitDecision::Guide(text)) => {
             run.env.typed.recorded(&text);
-            let mut asked = asked;
-            asked.wish.reason.push_str(&format!("; a person adds: {text}"));
-            Ok(Some(StageEnd::GoBack(WayBack::decided(spec.stage, stage, &text, Some(asked)))))
+            let mut request = request;
+            request.wish.reason.push_str(&format!("; a person adds: {text}"));
+            Ok(Some(StageEnd::GoBack(WayBack::decided(spec.stage, stage, &text, Some(request)))))
         }
         Some(LimitDecision::GoBack(to)) => {
-            let words = asked.wish.reason.clone();
-            let asked = Some(asked).filter(|_| to == stage);
-            Ok(Some(StageEnd::GoBack(WayBack::decided(spec.stage, to, &words, asked))))
+            let words = request.wish.reason.clone();
+            let request = Some(request).filter(|_| to == stage);
+            Ok(Some(StageEnd::GoBack(WayBack::decided(spec.stage, to, &words, request))))
         }
         Some(LimitDecision::Abort) => Err(outcome::aborted(spec).into()),
         Some(LimitDecision::Stop | LimitDecision::Review) => {

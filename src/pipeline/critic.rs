@@ -38,8 +38,8 @@ pub(crate) async fn ask_critic(step: &mut Step<'_, '_>) -> StepResult {
     if step.spec.approves == Approves::Artifacts {
         variables.words = check_report(step.run, step.spec, &step.draft)?.notes.join("; ");
     }
-    let read = step.draft.readings.critic.as_ref();
-    let again = reader::changes_since_reading(step, Origin::Critic, read)?;
+    let reading = step.draft.readings.critic.as_ref();
+    let again = reader::changes_since_reading(step, Origin::Critic, reading)?;
     let notes = self_review::unfixed_section(step)? + &reader::author_words(&step.draft);
     let (opening, extra) = match again {
         Some(again) => {
@@ -60,10 +60,10 @@ pub(crate) async fn ask_critic(step: &mut Step<'_, '_>) -> StepResult {
         // A critic that gave no verdict has not judged the whole draft: its reading does not count.
         step.draft.readings.critic.clone_from(&step.draft.commit);
     }
-    let edited = edited_while_read(step, &bytes)?;
+    let has_edits = edited_while_read(step, &bytes)?;
     take_verdict(step, conversation, bytes)?;
     // The critic may have approved a version that has changed in the meantime.
-    if edited { Err(Stop::Again) } else { Ok(()) }
+    if has_edits { Err(Stop::Again) } else { Ok(()) }
 }
 
 /// The input of a critic or challenger, with the changed tests if the draft is code.
@@ -116,9 +116,9 @@ fn take_verdict(
         return Err(Stop::Asks(Request::GoBack(step.asked(Origin::Critic, wish))));
     }
     let verdict = outcome.approved.is_some() || !outcome.feedback.is_empty();
-    let asked = outcome.human_review.map(|why| format!("the critic says: {why}"));
+    let request = outcome.human_review.map(|why| format!("the critic says: {why}"));
     let astray = outcome.astray.filter(|_| !verdict).map(|why| format!("{CRITIC_ASTRAY}{why}"));
-    if let Some(why) = asked.or(astray) {
+    if let Some(why) = request.or(astray) {
         step.draft.gate.critic_asks = true;
         step.draft.gate.asks = Some(why.clone());
         keep::mark(step, step.draft.iteration, DraftEnding::Whole);
@@ -181,32 +181,32 @@ pub(crate) async fn ask_challenger(step: &mut Step<'_, '_>) -> StepResult {
     let mut conversation =
         conversation::converse(step.run, &part, step.draft.refusals, &mut WithWords).await?;
     step.account_for(&mut conversation);
-    let said = without_challenge_verdict(&conversation.text);
-    let said: String = said.chars().take(MOST_SAID).collect();
+    let answer = without_challenge_verdict(&conversation.text);
+    let answer: String = answer.chars().take(MOST_SAID).collect();
     let Some(verdict) = challenge_verdict(&conversation.text) else {
         return Err(Stop::Blocked(match conversation.outcome.astray {
             Some(why) => BlockReason::Astray(format!("the challenger: {why}")),
             None => {
                 let model = step.run.env.config.roles.challenger.as_deref().unwrap_or_default();
-                let who = format!("the challenger ('{model}')");
-                BlockReason::no_verdict(Origin::Challenger, &who, &said)
+                let judge = format!("the challenger ('{model}')");
+                BlockReason::no_verdict(Origin::Challenger, &judge, &answer)
             }
         }));
     };
     step.draft.readings.challenger.clone_from(&step.draft.commit);
-    let edited = edited_while_read(step, &bytes)?;
+    let has_edits = edited_while_read(step, &bytes)?;
     if verdict == Marker::Pass {
-        let words = if said.is_empty() { String::new() } else { format!(": {said}") };
+        let words = if answer.is_empty() { String::new() } else { format!(": {answer}") };
         let text = format!("{}: the challenger approved{words}", step.spec.stage);
         step.run.note(text);
-        step.draft.approvals.challenger = Some((bytes, said));
+        step.draft.approvals.challenger = Some((bytes, answer));
         keep::keep(step)?;
         // The challenger approved a version that has changed in the meantime.
-        return if edited { Err(Stop::Again) } else { Ok(()) };
+        return if has_edits { Err(Stop::Again) } else { Ok(()) };
     }
-    let words = match said.is_empty() {
+    let words = match answer.is_empty() {
         true => "the challenger refused the draft without a reason".to_owned(),
-        false => said,
+        false => answer,
     };
     let mut entry = step.feedback(Origin::Challenger, &words);
     entry.severity = Severity::Major;
@@ -221,8 +221,8 @@ pub(crate) async fn ask_challenger(step: &mut Step<'_, '_>) -> StepResult {
 fn challenger_part<'a>(step: &Step<'_, '_>) -> anyhow::Result<Part<'a>> {
     let mut variables = conversation::brief_variables(step)?;
     let by = Origin::Challenger;
-    let read = step.draft.readings.challenger.as_ref();
-    let again = reader::changes_since_reading(step, by, read)?;
+    let reading = step.draft.readings.challenger.as_ref();
+    let again = reader::changes_since_reading(step, by, reading)?;
     let (opening, extra) = match again {
         Some(again) => {
             variables.delta = again.changes;

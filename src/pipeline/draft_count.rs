@@ -11,14 +11,14 @@ use crate::stages::StageSpec;
 /// True if there is feedback on this draft that the stage's own commit does not contain, because it
 /// was given after that commit.
 pub(crate) fn asked_for_more(run: &Run<'_>, stage: Stage, number: u32) -> anyhow::Result<bool> {
-    let said = run.feedback_so_far()?;
-    let settled = said_before(run, stage)?;
-    Ok(said.iter().any(|entry| {
+    let feedback = run.feedback_so_far()?;
+    let earlier = said_before(run, stage)?;
+    Ok(feedback.iter().any(|entry| {
         entry.stage == stage
             && entry.iteration == number
             && !entry.is_of_dropped_draft()
             && !entry.is_note()
-            && !settled.contains(entry)
+            && !earlier.contains(entry)
     }))
 }
 

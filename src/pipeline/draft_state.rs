@@ -8,7 +8,7 @@ use crate::git::Oid;
 use crate::pipeline::evidence::Evidence;
 use crate::pipeline::other_models::Taken;
 use crate::record::{Approval, ApprovedContent, Credit, DraftNotes};
-use crate::session::{Trailers, key};
+use crate::session::{Entry, Trailers, key};
 use crate::stages::StageSpec;
 use crate::tool::Checked;
 
@@ -178,6 +178,16 @@ impl DraftState {
         self.words.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
+    /// Takes up what a saved or waiting draft notes.
+    pub fn read_notes(&mut self, entry: &Entry) {
+        let text = |key| entry.trailers.get(key).unwrap_or_default();
+        self.credit = Credit::of(entry);
+        text(key::ACTOR_SAID).clone_into(&mut self.words);
+        self.code_words = CodeWords::of(&entry.trailers);
+        self.self_review = SelfReview::parse(text(key::SELF_REVIEW));
+        self.taken = Taken::parse(text(key::ACTOR_MODEL));
+    }
+
     /// The notes that are saved with a draft.
     pub fn notes(&self) -> DraftNotes {
         DraftNotes {
@@ -189,8 +199,8 @@ impl DraftState {
             judged: self.approvals.critic.clone(),
             challenged: self.approvals.challenger.clone(),
             asks: self.gate.asks.as_ref().map(|words| {
-                let who = if self.gate.critic_asks { "asks" } else { "actor" };
-                format!("{who} {words}")
+                let asker = if self.gate.critic_asks { "asks" } else { "actor" };
+                format!("{asker} {words}")
             }),
             said: self.said(),
             code_said: self.code_words.values().to_vec(),

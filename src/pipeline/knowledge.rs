@@ -122,13 +122,13 @@ fn ask(
     (gate.call)("facts about the project are proposed");
     loop {
         let editor = gate.editor.name();
-        let learned = Learned { count: proposals.len(), sessions, diff: &diff, editor };
+        let question = Learned { count: proposals.len(), sessions, diff: &diff, editor };
         let title = "facts about the project are proposed";
         let remarks = diff.lines().filter(|line| !line.starts_with("@@")).map(str::to_owned);
         open_gate::open_menu(run, title, Learned::choices(), remarks.collect());
-        let decision = gate.learned(&learned);
+        let decision = gate.learned(&question);
         run.env.gates.close(None);
-        let taken = match decision? {
+        let new_text = match decision? {
             LearnedDecision::Later => return Ok(None),
             LearnedDecision::Drop => file.text().to_owned(),
             LearnedDecision::Take => text.clone(),
@@ -145,13 +145,13 @@ fn ask(
                 continue;
             }
         };
-        if taken.len() > KNOWLEDGE_MAX {
+        if new_text.len() > KNOWLEDGE_MAX {
             run.warn(format!(
                 "{KNOWLEDGE} would be larger than 64 KiB; remove facts from it, or drop these"
             ));
             continue;
         }
-        return Ok(Some(decided(file, proposals, taken)));
+        return Ok(Some(decided(file, proposals, new_text)));
     }
 }
 
@@ -170,8 +170,8 @@ fn decided(file: &KnowledgeFile, proposals: &[Proposal], text: String) -> Knowle
     let is_proposed = |fact: &Fact| {
         proposals.iter().any(|one| one.kind == ProposalKind::Learned && one.fact.says(&fact.text))
     };
-    let own = now.facts().filter(|fact| !file.says(&fact.text) && !is_proposed(fact));
-    decision.taken.extend(own.map(ToString::to_string));
+    let additions = now.facts().filter(|fact| !file.says(&fact.text) && !is_proposed(fact));
+    decision.taken.extend(additions.map(ToString::to_string));
     decision.text = (text != file.text()).then_some(text);
     decision
 }
@@ -195,25 +195,25 @@ pub(crate) fn acceptable(run: &Run<'_>, proposals: Vec<Proposal>) -> anyhow::Res
         return Ok(proposals);
     }
     let file = knowledge_at(run.env.git, &run.session.tip)?.unwrap_or_default();
-    let mut kept: Vec<Proposal> = Vec::new();
+    let mut list: Vec<Proposal> = Vec::new();
     for one in proposals {
         let Some(one) = that_changes(&file, one) else { continue };
-        if kept.iter().any(|other| other.fact.is_same(&one.fact)) {
+        if list.iter().any(|other| other.fact.is_same(&one.fact)) {
             continue;
         }
         if holds_secret(run, &one) {
             run.warn_once(format!(
                 "a fact that was proposed for {KNOWLEDGE} holds what looks like a key; it is dropped"
             ));
-        } else if kept.len() < PROPOSALS_MAX {
-            kept.push(one);
+        } else if list.len() < PROPOSALS_MAX {
+            list.push(one);
         } else {
             run.warn_once(format!(
                 "more than {PROPOSALS_MAX} facts were proposed for {KNOWLEDGE}; the others are dropped"
             ));
         }
     }
-    Ok(kept)
+    Ok(list)
 }
 
 /// The proposal with the file's wording; `None` if it would change nothing.
@@ -221,8 +221,8 @@ fn that_changes(file: &KnowledgeFile, one: Proposal) -> Option<Proposal> {
     match one.kind {
         ProposalKind::Learned => file.is_changed_by(&one).then_some(one),
         ProposalKind::Outdated => {
-            let known = file.find(&one.fact.to_string()).or_else(|| file.find(&one.fact.text));
-            known.map(|fact| Proposal { fact: fact.clone(), ..one })
+            let entry = file.find(&one.fact.to_string()).or_else(|| file.find(&one.fact.text));
+            entry.map(|fact| Proposal { fact: fact.clone(), ..one })
         }
     }
 }

@@ -113,8 +113,8 @@ impl<'a> Pipeline<'a> {
         let result = self.stages().await.map_err(|error| make_room(&self.0, error));
         // The reason for the stop must be reported, whatever else fails.
         if let Err(reason) = &result {
-            let kept = keep::stop_cleanly(&self.0, Some(reason));
-            if let Err(error) = kept.and_then(|()| blocked::note_failure(&self.0, reason)) {
+            let saving = keep::stop_cleanly(&self.0, Some(reason));
+            if let Err(error) = saving.and_then(|()| blocked::note_failure(&self.0, reason)) {
                 self.0.warn(format!("could not save the draft: {error:#}"));
             }
         }
@@ -128,9 +128,9 @@ impl<'a> Pipeline<'a> {
     /// # Errors
     /// Git fails.
     pub fn stop_cleanly(&self) -> anyhow::Result<()> {
-        let stopped = keep::stop_cleanly(&self.0, None);
+        let result = keep::stop_cleanly(&self.0, None);
         self.leave_agent_worktree();
-        stopped
+        result
     }
 
     /// Removes the working tree of an agent program, whose changes have been copied into the
@@ -231,7 +231,7 @@ impl<'a> Pipeline<'a> {
         if let Some(stage) = run.env.stop_after.filter(|stage| run.session.done().contains(stage)) {
             return Ok(Finish::Stopped(stage));
         }
-        let mut offered = false;
+        let mut has_offered = false;
         let mut evidence = None;
         loop {
             if run.session.is_completed() {
@@ -239,13 +239,18 @@ impl<'a> Pipeline<'a> {
                 let commit = run.session.tip.to_string();
                 let meter = &run.env.models.meter;
                 let (spent, here) = (meter.used(), meter.in_this_run());
-                let delivered = report::delivered(run)
+                let summary = report::delivered(run)
                     .inspect_err(|error| {
                         tracing::warn!("cannot print the summary of the run: {error:#}")
                     })
                     .ok()
                     .map(Box::new);
-                run.env.sink.emit(Event::SessionCompleted { commit, spent, here, delivered });
+                run.env.sink.emit(Event::SessionCompleted {
+                    commit,
+                    spent,
+                    here,
+                    delivered: summary,
+                });
                 return Ok(Finish::Completed);
             }
             interrupt::check()?;
@@ -253,10 +258,10 @@ impl<'a> Pipeline<'a> {
             let stage = present_stage(run)?;
             run.stage.set(stage);
             raise::raise_format(run, stage)?;
-            if !offered && row(stage).is_before_code() {
+            if !has_offered && row(stage).is_before_code() {
                 knowledge::offer(run, Some(stage))?;
             }
-            offered = true;
+            has_offered = true;
             let spec = run.session.row(stage);
             match stage_loop::run_stage(run, spec, &mut evidence).await? {
                 StageEnd::Completed(stage) if run.env.stop_after == Some(stage) => {
@@ -279,11 +284,9 @@ fn make_room(run: &Run<'_>, error: anyhow::Error) -> anyhow::Error {
     if !is_disk_full(&error) {
         return error;
     }
-    let freed = run.env.state.prune(run.stage.get()) / 1024;
+    let kib = run.env.state.prune(run.stage.get()) / 1024;
     Error::repository(format!("the disk is full: {error:#}"))
-        .hint(format!(
-            "free some space (old logs of this session are already deleted: {freed} KiB)"
-        ))
+        .hint(format!("free some space (old logs of this session are already deleted: {kib} KiB)"))
         .hint(format!("then: git cowork resume {}", run.session.name))
         .into()
 }

@@ -69,10 +69,10 @@ fn proposed(step: &Step<'_, '_>) -> anyhow::Result<Vec<String>> {
 }
 
 fn stage_completed(step: &mut Step<'_, '_>, tip: &Oid, commit: &Oid) -> StepResult {
-    let approved = step.draft.approvals.person.as_ref().map(|approval| &approval.bytes);
-    let changed =
-        approved.map(|approved| hook_changed(step.run, step.spec, approved, commit)).transpose()?;
-    if changed == Some(true) {
+    let bytes = step.draft.approvals.person.as_ref().map(|approval| &approval.bytes);
+    let has_changes =
+        bytes.map(|bytes| hook_changed(step.run, step.spec, bytes, commit)).transpose()?;
+    if has_changes == Some(true) {
         step.draft.hook_changes += 1;
         step.draft.readings.person = step.draft.commit.take();
         step.draft.approvals.person = None;

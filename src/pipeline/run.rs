@@ -202,8 +202,8 @@ impl<'a> Run<'a> {
             self.depth().conversation(spec.stage).iter().rfind(|stage| order.contains(stage));
         let mut tools = last.map_or(spec, |last| self.session.row(*last)).actor.tools();
         // Only a stage that may ask is offered the tool.
-        let own = spec.actor.tools();
-        tools.retain(|tool| *tool != "ask_user" || own.contains(tool));
+        let own_tools = spec.actor.tools();
+        tools.retain(|tool| *tool != "ask_user" || own_tools.contains(tool));
         tools
     }
 
@@ -297,15 +297,15 @@ impl<'a> Run<'a> {
     /// Adds feedback to the session's file and emits events. Entries that exist already (from a
     /// killed run) are not added twice.
     pub(crate) fn give_feedback(&self, entries: Vec<Feedback>) -> anyhow::Result<()> {
-        let known = self.feedback_so_far()?;
+        let feedback = self.feedback_so_far()?;
         let by_person = entries.iter().filter(|entry| entry.from == Origin::Human);
         let by_person: Vec<String> = by_person.map(|entry| entry.details.clone()).collect();
         let same = |a: &Feedback, b: &Feedback| {
             (a.stage, a.iteration, a.from, &a.details) == (b.stage, b.iteration, b.from, &b.details)
         };
-        let before = self.unsolved(&known)?;
+        let before = self.unsolved(&feedback)?;
         let mut new: Vec<Feedback> =
-            entries.into_iter().filter(|entry| !known.iter().any(|k| same(k, entry))).collect();
+            entries.into_iter().filter(|entry| !feedback.iter().any(|k| same(k, entry))).collect();
         let secrets = self.env.workspace.secrets();
         for entry in &mut new {
             // Feedback is committed and sent to models, and hooks, commands or people may quote
@@ -337,25 +337,25 @@ impl<'a> Run<'a> {
         if !feedback.iter().any(mechanical) {
             return Ok(feedback.to_vec());
         }
-        let committed = Store::new(&self.files_at(&self.session.tip)).feedback()?;
-        let is_open = |entry: &&Feedback| !mechanical(entry) || !committed.contains(entry);
+        let at_tip = Store::new(&self.files_at(&self.session.tip)).feedback()?;
+        let is_open = |entry: &&Feedback| !mechanical(entry) || !at_tip.contains(entry);
         Ok(feedback.iter().filter(is_open).cloned().collect())
     }
 
     /// All feedback on drafts of this session.
     pub(crate) fn feedback_so_far(&self) -> anyhow::Result<Vec<Feedback>> {
-        let mut said = self.all_feedback()?;
+        let mut feedback = self.all_feedback()?;
         // Left out: requests to go back, because the draft that they are about was dropped, and the
         // reasons for changes of records, because they request nothing.
-        said.retain(|entry| entry.goto_stage().is_none() && !entry.is_reason());
-        Ok(said)
+        feedback.retain(|entry| entry.goto_stage().is_none() && !entry.is_reason());
+        Ok(feedback)
     }
 
     /// All feedback of this session, with requests to go back.
     pub(crate) fn all_feedback(&self) -> anyhow::Result<Vec<Feedback>> {
-        let mut said = self.store().feedback()?;
-        said.retain(|entry| !entry.is_reason());
-        Ok(said)
+        let mut feedback = self.store().feedback()?;
+        feedback.retain(|entry| !entry.is_reason());
+        Ok(feedback)
     }
 
     pub(crate) fn feedback(
@@ -404,8 +404,8 @@ impl<'a> Run<'a> {
     /// The model that plays a role in a stage: the configured one, or for drafts a person's choice.
     pub(crate) fn player(&self, stage: Stage, role: Role) -> anyhow::Result<Player> {
         let drafts = matches!(role, Role::Actor | Role::SelfReview);
-        let taken = self.taken.borrow();
-        if let Some((_, player)) = taken.as_ref().filter(|(of, _)| drafts && *of == stage) {
+        let choice = self.taken.borrow();
+        if let Some((_, player)) = choice.as_ref().filter(|(of, _)| drafts && *of == stage) {
             return Ok(player.clone());
         }
         let (name, config) = self.env.config.model_for(stage, role)?;
@@ -424,9 +424,9 @@ fn once_a_tip<T>(
     if let Some((_, known)) = kept.borrow().as_ref().filter(|(at, _)| at == tip) {
         return Ok(Rc::clone(known));
     }
-    let known = Rc::new(read(run.env.git, &run.session)?);
-    kept.replace(Some((tip.clone(), Rc::clone(&known))));
-    Ok(known)
+    let value = Rc::new(read(run.env.git, &run.session)?);
+    kept.replace(Some((tip.clone(), Rc::clone(&value))));
+    Ok(value)
 }
 
 /// The current time, for a feedback entry.

@@ -42,8 +42,8 @@ pub(crate) async fn run_stage(
 ) -> anyhow::Result<StageEnd> {
     let order = run.session.order();
     let number = order.iter().position(|stage| *stage == spec.stage).map_or(0, |at| at + 1);
-    let of = order.len();
-    run.env.sink.emit(Event::StageStarted { stage: spec.stage, number, of, order });
+    let count = order.len();
+    run.env.sink.emit(Event::StageStarted { stage: spec.stage, number, of: count, order });
     if let Some(way) = waiting_draft::way_back(run) {
         return Ok(StageEnd::GoBack(way));
     }
@@ -145,15 +145,15 @@ fn require_earlier(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
     require_readable(run.env.git, &run.session)?;
     corrections::tell_what_no_longer_holds(run, spec.stage)?;
     let store = run.store();
-    let committed = run.files_at(&run.session.tip);
-    let done = run.session.done();
-    let left = |artifact: &Artifact| {
-        done.iter().any(|stage| run.session.row(*stage).document() == Some(*artifact))
+    let tip_files = run.files_at(&run.session.tip);
+    let stages = run.session.done();
+    let is_left = |artifact: &Artifact| {
+        stages.iter().any(|stage| run.session.row(*stage).document() == Some(*artifact))
     };
     for artifact in spec.context {
         // Documents that the depth lacks, or that a change request's parent did not have, are not
         // required.
-        let is_due = left(artifact) || committed.read(*artifact)?.is_some();
+        let is_due = is_left(artifact) || tip_files.read(*artifact)?.is_some();
         if is_due && store.text(*artifact)?.is_none() {
             return Err(Error::repository(format!(
                 "{} is missing, and {} needs it",
@@ -170,8 +170,9 @@ fn require_earlier(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
 /// Runs the mechanical checks. Findings become feedback without a model call.
 async fn checks_hold(step: &mut Step<'_, '_>) -> StepResult {
     if step.spec.runs_checks {
-        let known = step.draft.evidence.take();
-        step.draft.evidence = gather::gather_evidence(step.run, known, &step.draft.checked).await?;
+        let evidence = step.draft.evidence.take();
+        step.draft.evidence =
+            gather::gather_evidence(step.run, evidence, &step.draft.checked).await?;
         criteria::look_at_named_tests(step.run, &mut step.draft.evidence).await?;
         if step.draft.evidence.as_ref().is_some_and(Evidence::lacks_dependencies) {
             gather::require_dependencies(step.run).await?;
@@ -206,6 +207,7 @@ async fn checks_hold(step: &mut Step<'_, '_>) -> StepResult {
         .map(|finding| finding.to_feedback(&at, step.spec.stage, step.draft.iteration))
         .collect();
     let wider = scope::needs_wider_scope(step.run, step.spec.stage, &report, step.draft.iteration)?;
-    let again = step.refuse(entries);
-    wider.map_or(again, |request| Err(Stop::Asks(request)))
+    step.run.give_feedback(entries)?;
+    step.draft.next = Next::Draft;
+    Err(wider.map_or(Stop::Again, Stop::Asks))
 }

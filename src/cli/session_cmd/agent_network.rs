@@ -77,10 +77,10 @@ fn open(context: &Context, set: &Sandbox) -> anyhow::Result<()> {
         true => format!("git config --unset {KEY}"),
         false => format!("git config {KEY} {}", shell_quote::quoted(&set.hosts.join(", "))),
     };
-    let kept =
+    let change =
         "from now on, agent programs in this repository can connect to any server".to_owned();
     // The command is on a line of its own, so that it can be pasted.
-    for text in [kept, format!("take it back: {back}")] {
+    for text in [change, format!("take it back: {back}")] {
         context.note(text);
     }
     Ok(())
@@ -92,8 +92,8 @@ fn open(context: &Context, set: &Sandbox) -> anyhow::Result<()> {
 /// # Errors
 /// The sandbox cannot be tested.
 pub(crate) fn unlimited(context: &Context, git: &Git) -> anyhow::Result<Option<(String, String)>> {
-    let found = confinement::found(context, git)?;
-    let Some(Found { level: Level::Landlock | Level::Seatbelt, weaker, .. }) = found else {
+    let sandbox = confinement::found(context, git)?;
+    let Some(Found { level: Level::Landlock | Level::Seatbelt, weaker, .. }) = sandbox else {
         return Ok(None);
     };
     Ok(Some(weaker.map(|weaker| (weaker.cause, weaker.remedy)).unwrap_or_default()))
@@ -151,9 +151,9 @@ impl Confines for AgentPlaces {
 
 /// The error for a program that is not run, with a hint.
 fn not_run(title: &str, error: &anyhow::Error) -> ModelError {
-    let declined =
+    let is_declined =
         error.downcast_ref::<Refusal>().is_some_and(|one| one.kind == RefusalKind::Protected);
-    let (message, hint) = match (declined, error.is::<Refusal>()) {
+    let (message, hint) = match (is_declined, error.is::<Refusal>()) {
         (true, _) => (format!("{title} is not run: you did not allow it"), "name another model"),
         (_, true) => (
             format!(

@@ -25,8 +25,8 @@ pub(crate) fn require(
     let missing: Vec<&StageApproval> = all.iter().filter(|one| one.missing.is_some()).collect();
     let reasons: Vec<&str> = missing.iter().filter_map(|one| one.missing.as_deref()).collect();
     let warn = |text: String| context.warn(text);
-    let forced = force && context.attended();
-    if !reasons.is_empty() && !forced {
+    let is_forced = force && context.attended();
+    if !reasons.is_empty() && !is_forced {
         let name = &session.name;
         let why = if force { " (--force works only on a terminal)" } else { "" };
         let mut error = Error::repository(format!(
@@ -42,10 +42,10 @@ pub(crate) fn require(
         return Err(error.into());
     }
     reasons.iter().for_each(|reason| warn(format!("not approved: {reason}")));
-    let of = |one: &StageApproval| format!("{} {}", one.stage, one.how);
-    let held: Vec<String> = all.iter().filter(|one| one.missing.is_none()).map(of).collect();
-    if !held.is_empty() {
-        context.note(format!("approvals: {}", held.join(", ")));
+    let line = |one: &StageApproval| format!("{} {}", one.stage, one.how);
+    let list: Vec<String> = all.iter().filter(|one| one.missing.is_none()).map(line).collect();
+    if !list.is_empty() {
+        context.note(format!("approvals: {}", list.join(", ")));
     }
     for change in changed_after_approval(git, &context.refs()?, session)? {
         warn(change.to_string());

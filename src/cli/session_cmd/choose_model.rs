@@ -48,19 +48,19 @@ impl Chosen {
         name: &str,
         model: &ModelConfig,
     ) -> anyhow::Result<ModelConfig> {
-        let loaded = match &self.reloaded {
+        let settings = match &self.reloaded {
             Some(loaded) => loaded,
             None => context.loaded()?,
         };
         let mut model = match &self.reloaded {
-            Some(loaded) => loaded.config.model(name)?.1.clone(),
+            Some(settings) => settings.config.model(name)?.1.clone(),
             None => model.clone(),
         };
         if !has_server(&model) {
             return Ok(model);
         }
-        let is_chosen = is_set(loaded, name, &model);
-        let mut offered = None;
+        let is_chosen = is_set(settings, name, &model);
+        let mut offers = None;
         if model.base_url.is_empty() && model.provider == "openai" {
             let Some((base_url, models)) = on_this_machine(context)? else {
                 let may_ask = !self.looks_only && context.attended() && self.reloaded.is_none();
@@ -71,7 +71,7 @@ impl Chosen {
                 return self.complete(context, name, &model);
             };
             model.base_url = base_url;
-            offered = Some(models);
+            offers = Some(models);
         }
         if is_chosen {
             return Ok(model);
@@ -80,11 +80,11 @@ impl Chosen {
             model.model.clone_from(chosen);
             return Ok(model);
         }
-        let offered = match offered {
-            Some(offered) => offered,
+        let offers = match offers {
+            Some(offers) => offers,
             None => listed(context, &model)?,
         };
-        if let Some(chosen) = pick(context, name, &model, &offered, self.looks_only)? {
+        if let Some(chosen) = pick(context, name, &model, &offers, self.looks_only)? {
             model.model = chosen;
         }
         self.by_server.insert(model.base_url.clone(), model.model.clone());
@@ -95,18 +95,19 @@ impl Chosen {
 /// True if the model is configured. `[models.NAME]` inherits the model of `[llm]` if both use the
 /// same server.
 fn is_set(loaded: &Loaded, name: &str, model: &ModelConfig) -> bool {
-    let own = format!("models.{name}.model");
+    let key = format!("models.{name}.model");
     let is_default = name == DEFAULT_MODEL;
     let same_server = is_default || loaded.config.llm.base_url == model.base_url;
     loaded.origins.contains_key("llm.model") && same_server
-        || !is_default && loaded.origins.contains_key(&own)
+        || !is_default && loaded.origins.contains_key(&key)
 }
 
 /// The first server that runs on this machine.
 fn on_this_machine(context: &Context) -> anyhow::Result<Option<(String, Vec<Offered>)>> {
     let looking = discover::local(&LOOPBACK_PORTS);
-    let found = runtime::current_thread()?.block_on(unless_interrupted(context, None, looking))?;
-    Ok(found.into_iter().next())
+    let servers =
+        runtime::current_thread()?.block_on(unless_interrupted(context, None, looking))?;
+    Ok(servers.into_iter().next())
 }
 
 /// The chat models that a server lists.
@@ -200,8 +201,8 @@ pub(crate) fn other_models(context: &Context) -> Vec<OtherModel> {
 
 /// Names of the agent programs on `PATH`.
 pub(crate) fn agents_on_path(context: &Context) -> Vec<&'static str> {
-    let there = programs().filter(|(_, file)| find_program(context, file).is_some());
-    there.map(|(name, _)| name).collect()
+    let present = programs().filter(|(_, file)| find_program(context, file).is_some());
+    present.map(|(name, _)| name).collect()
 }
 
 /// Lets the user choose one of those here; the choice is remembered for all repositories. Returns
@@ -236,12 +237,13 @@ pub(crate) fn choose_other(context: &Context) -> anyhow::Result<Loaded> {
 pub(crate) fn no_server(context: &Context) -> Error {
     let error = Error::model("no model is configured, and no model server answers on this machine");
     let others = other_models(context);
-    let here = others.iter().fold(error, |error, other| {
+    let start = others.iter().fold(error, |error, other| {
         error.hint(format!("to use {}: {}", other.title, other.command()))
     });
     let servers: Vec<&str> = LOOPBACK_SERVERS.iter().map(|(name, _)| *name).collect();
     let or = if others.is_empty() { "" } else { "or " };
-    here.hint(format!("{or}start a local server ({}) and try again", servers.join(", ")))
+    start
+        .hint(format!("{or}start a local server ({}) and try again", servers.join(", ")))
         .hint("or set a key: export OPENAI_API_KEY=KEY")
         .hint("or name another server: export COWORK_LLM_BASE_URL=URL")
         .hint("or try git-cowork without a model: git cowork demo")

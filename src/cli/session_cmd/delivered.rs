@@ -41,9 +41,9 @@ pub(crate) fn name(context: &Context, named: Option<&SessionName>) -> anyhow::Re
 /// Git fails.
 pub(crate) fn newest(git: &Git, refs: &RefNames) -> anyhow::Result<Option<SessionHead>> {
     let (heads, _) = heads(git, refs)?;
-    let delivered: Vec<&SessionHead> = heads.iter().filter(|head| head.is_completed()).collect();
-    let merged = merged_heads(git, refs, &delivered)?;
-    let open = delivered.into_iter().zip(merged).find(|(_, merged)| !merged);
+    let complete: Vec<&SessionHead> = heads.iter().filter(|head| head.is_completed()).collect();
+    let merges = merged_heads(git, refs, &complete)?;
+    let open = complete.into_iter().zip(merges).find(|(_, merges)| !merges);
     Ok(open.map(|(head, _)| head.clone()))
 }
 

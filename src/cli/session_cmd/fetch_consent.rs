@@ -54,8 +54,8 @@ impl Fetching for Agreement {
             }
             FetchPolicy::Ask => {}
         }
-        let agreed = self.agreed.all();
-        if wanted.hashes.iter().all(|hash| agreed.contains(hash)) {
+        let hashes = self.agreed.all();
+        if wanted.hashes.iter().all(|hash| hashes.contains(hash)) {
             return Ok(MayFetch::Yes);
         }
         let Some(terminal) = &self.terminal else { return Ok(MayFetch::NobodyThere) };
@@ -109,8 +109,8 @@ impl Remembered {
 
     /// All answers; empty if they cannot be read, so that the user is asked again.
     pub(crate) fn all(&self) -> BTreeSet<String> {
-        let read = std::fs::read(&self.0);
-        read.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+        let bytes = std::fs::read(&self.0).ok();
+        bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
     /// Adds answers. If they cannot be written, the user is asked again.

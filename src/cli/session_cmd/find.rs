@@ -95,13 +95,13 @@ pub(crate) fn session_name(
         }
         None => {
             let (git, refs) = (context.git()?, context.refs()?);
-            let found = default_session(git, &refs);
-            let guessed = !matches!(found, Ok((_, false)));
-            let newest = found.as_ref().ok().map(|(name, _)| name);
-            let killed =
-                if guessed { new_session::newest_unfinished(git, &refs, newest)? } else { None };
-            let name = killed.map_or_else(|| found.map(|(name, _)| name), Ok)?;
-            if guessed {
+            let choice = default_session(git, &refs);
+            let is_guess = !matches!(choice, Ok((_, false)));
+            let newest = choice.as_ref().ok().map(|(name, _)| name);
+            let pending =
+                if is_guess { new_session::newest_unfinished(git, &refs, newest)? } else { None };
+            let name = pending.map_or_else(|| choice.map(|(name, _)| name), Ok)?;
+            if is_guess {
                 context.note(format!("session {name}, the newest unfinished one"));
             }
             name
@@ -144,18 +144,18 @@ fn require_known(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Resu
     if exists(git, refs, name)? || name_use(git, refs, name, None)?.is_some() {
         return Ok(());
     }
-    let mut known = names(git, refs)?;
-    known.extend(in_tree(git)?);
-    if known.contains(name) {
+    let mut all = names(git, refs)?;
+    all.extend(in_tree(git)?);
+    if all.contains(name) {
         return Ok(());
     }
-    let known = known.iter().map(SessionName::as_str);
-    if nearest(name.as_str(), known.clone()).is_none() {
+    let all = all.iter().map(SessionName::as_str);
+    if nearest(name.as_str(), all.clone()).is_none() {
         // The caller reports that there is no such session.
         return Ok(());
     }
     let error = Error::repository(format!("there is no session '{name}'"));
-    Err(hinted(error, name.as_str(), known, "list the sessions: git cowork list --all").into())
+    Err(hinted(error, name.as_str(), all, "list the sessions: git cowork list --all").into())
 }
 
 /// The status of a session.
@@ -172,16 +172,17 @@ pub(crate) fn every(context: &Context, archived: bool) -> anyhow::Result<(Vec<He
     let (mut sessions, mut unreadable) = heads(git, &context.refs()?)?;
     if archived {
         let archive = RefNames::ARCHIVE;
-        let known: HashSet<SessionName> = sessions.iter().map(|head| head.name().clone()).collect();
+        let present: HashSet<SessionName> =
+            sessions.iter().map(|head| head.name().clone()).collect();
         let mut tips = Vec::new();
         for info in git.refs(&[archive])? {
             let name = info.name.as_str().strip_prefix(archive).and_then(|n| n.parse().ok());
-            let name = name.filter(|name| !known.contains(name));
+            let name = name.filter(|name| !present.contains(name));
             tips.extend(name.map(|name| (name, info.object, info.name.to_string())));
         }
         if let Some(head) = git.head()?.oid() {
             let refs = context.refs()?;
-            for name in in_tree(git)?.into_iter().filter(|name| !known.contains(name)) {
+            for name in in_tree(git)?.into_iter().filter(|name| !present.contains(name)) {
                 if name_use(git, &refs, &name, Some(head))? == Some(NameUse::InTree) {
                     let place = name.to_string();
                     tips.push((name, head.clone(), place));

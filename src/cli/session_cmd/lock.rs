@@ -78,10 +78,10 @@ fn with_children(
     state: &StateDir,
     name: &SessionName,
 ) -> anyhow::Result<Git> {
-    let own = context.refs()?.own(name);
-    git.expect_refs(own.iter().cloned());
+    let own_refs = context.refs()?.own(name);
+    git.expect_refs(own_refs.iter().cloned());
     let say = |text: &str| context.note(text);
-    git.with_children_in(&state.git_children(), &own, &say)
+    git.with_children_in(&state.git_children(), &own_refs, &say)
 }
 
 /// Commands with the option `-w`.
@@ -140,11 +140,11 @@ fn put_back_left(context: &Context, git: &Git, name: &SessionName, command: &str
             state_dir: state.path().to_owned(),
             ..WorkspaceOptions::default()
         });
-        let told = match changes {
+        let messages = match changes {
             Ok(changes) => user_files::told(changes),
             Err(error) => vec![format!("{error:#}")],
         };
-        for text in told {
+        for text in messages {
             context.warn(format!("session {other}: {text}"));
         }
     }
@@ -154,8 +154,8 @@ fn put_back_left(context: &Context, git: &Git, name: &SessionName, command: &str
 pub(crate) fn default_path(git: &Git, name: &SessionName) -> PathBuf {
     let top = git.top();
     let folder = top.file_name().map_or_else(|| "repository".into(), |n| n.to_string_lossy());
-    let beside = top.parent().unwrap_or(top);
-    beside.join(format!("{folder}.cowork")).join(name.as_str())
+    let parent = top.parent().unwrap_or(top);
+    parent.join(format!("{folder}.cowork")).join(name.as_str())
 }
 
 /// The error for a working tree in which another run is.

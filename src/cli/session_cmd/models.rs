@@ -33,11 +33,11 @@ pub(crate) fn open(context: &Context) -> anyhow::Result<Models> {
             .warn(format!("{file} in your prompts folder is no prompt's name, so nothing uses it"));
     }
     let recording = Recorded::of(context)?;
-    let asked = match recording {
+    let configs = match recording {
         Some(_) => Vec::new(),
         None => chosen(context)?,
     };
-    let budget = priced(context.config()?.budget.clone(), &asked);
+    let budget = priced(context.config()?.budget.clone(), &configs);
     let meter = Rc::new(Meter::new(budget, Some(notice(context))));
     let mut models: BTreeMap<String, Box<dyn Model>> = BTreeMap::new();
     let mut settings = BTreeMap::new();
@@ -45,8 +45,8 @@ pub(crate) fn open(context: &Context) -> anyhow::Result<Models> {
         models.insert(DEFAULT_MODEL.to_owned(), recording.metered(&meter));
     } else {
         let runtime = runtime::current_thread()?;
-        let reach = agent_network::reach(context, &asked)?;
-        for (name, model) in asked {
+        let reach = agent_network::reach(context, &configs)?;
+        for (name, model) in configs {
             let built = build(context, &name, &model, &meter, reach.clone())?;
             runtime
                 .block_on(unless_interrupted(context, None, built.probe()))?
@@ -79,9 +79,10 @@ pub(crate) fn build(
     meter: &Rc<Meter>,
     reach: Reach,
 ) -> anyhow::Result<Box<dyn Model>> {
-    let uncounted = allow_uncounted(context, name, model)?;
+    let allows = allow_uncounted(context, name, model)?;
     let meter = Rc::clone(meter);
-    let options = BuildOptions { meter, uncounted, reach, ..options(context, &model.base_url) };
+    let options =
+        BuildOptions { meter, uncounted: allows, reach, ..options(context, &model.base_url) };
     let options = match model.provider == AGENT {
         true => BuildOptions { confines: Some(agent_network::confines(context)?), ..options },
         false => options,
@@ -99,7 +100,7 @@ enum Recorded {
 
 impl Recorded {
     fn of(context: &Context) -> anyhow::Result<Option<Self>> {
-        let recorded = match (&context.global.replay, context.embedded) {
+        let recording = match (&context.global.replay, context.embedded) {
             (Some(path), None) => Self::Strict(Replay::open(path)?),
             (_, Some((source, text))) => Self::Strict(Replay::parse(source, text)?),
             (None, None) => match demo_recording::kept(context.git()?) {
@@ -107,7 +108,7 @@ impl Recorded {
                 None => return Ok(None),
             },
         };
-        Ok(Some(recorded))
+        Ok(Some(recording))
     }
 
     fn metered(self, meter: &Rc<Meter>) -> Box<dyn Model> {
@@ -141,10 +142,10 @@ fn priced(mut budget: Budget, asked: &[(String, ModelConfig)]) -> Budget {
 
 /// Prints the model in use, and its server.
 fn tell(context: &Context, name: &str, called: &str, model: &ModelConfig) {
-    let whose = if name == DEFAULT_MODEL { String::new() } else { format!(" {name}") };
+    let label = if name == DEFAULT_MODEL { String::new() } else { format!(" {name}") };
     context.note(match has_server(model) {
-        true => format!("model{whose}: {called} at {}", model.base_url),
-        false => format!("model{whose}: {called}"),
+        true => format!("model{label}: {called} at {}", model.base_url),
+        false => format!("model{label}: {called}"),
     });
 }
 
@@ -202,11 +203,11 @@ pub(crate) fn may_write(config: &Config, name: &str) -> Result<(), Error> {
 /// Exit 4: there is a budget, the program does not report its usage, and nobody allows that.
 fn allow_uncounted(context: &Context, name: &str, model: &ModelConfig) -> anyhow::Result<bool> {
     let budget = &context.config()?.budget;
-    let priced = budget.prices.contains_key(&model.model);
+    let has_price = budget.prices.contains_key(&model.model);
     let (what, key) = match (budget.tokens > 0, budget.usd > 0.0) {
         _ if model.provider != AGENT => return Ok(false),
         (true, _) if !tells_tokens(&model.agent) => ("how many tokens it uses", "tokens"),
-        (_, true) if !tells_cost(&model.agent) && !priced => ("what it costs", "usd"),
+        (_, true) if !tells_cost(&model.agent) && !has_price => ("what it costs", "usd"),
         _ => return Ok(false),
     };
     let why = format!("'{name}' does not report {what}, so the budget cannot be enforced");

@@ -67,7 +67,7 @@ pub(crate) fn begin(
     held.state.set_note(NOTE, Some(&starting))?;
     point("start.before-branch");
     let branch = refs.short_branch(name);
-    let added = linked.is_some();
+    let is_linked = linked.is_some();
     match linked {
         Some(path) => {
             let path = path.unwrap_or_else(|| lock::default_path(&held.git, name));
@@ -79,7 +79,7 @@ pub(crate) fn begin(
         None => git::switch::to_new(&held.git, &branch, start)?,
     }
     point("start.after-branch");
-    let ours = paths(&held, name, &starting)?;
+    let own_paths = paths(&held, name, &starting)?;
     match commit(context, &held, refs, name, &starting) {
         Ok(session) => Ok((held, session)),
         // The start commit exists, so there is nothing to undo: the next command saves the first
@@ -88,11 +88,11 @@ pub(crate) fn begin(
             Err(error)
         }
         Err(error) => {
-            git::put_back::restore_paths(&held.git, start, &ours)?;
-            if added {
-                let linked = held.git.top().to_owned();
+            git::put_back::restore_paths(&held.git, start, &own_paths)?;
+            if is_linked {
+                let tree = held.git.top().to_owned();
                 held.git = main;
-                git::worktree::remove(&held.git, &linked)?;
+                git::worktree::remove(&held.git, &tree)?;
             } else {
                 stand_again(&held.git, &before)?;
             }
@@ -222,14 +222,14 @@ fn commit(
         // The start was killed before its first draft was saved.
         return with_draft(context, held, name, starting, &tip);
     }
-    let mut ours = paths(held, name, starting)?;
+    let mut own_paths = paths(held, name, starting)?;
     let brought = brought(held, name, starting)?;
     let project = &context.config()?.project;
-    if ours.iter().any(|path| path == ATTRIBUTES) {
+    if own_paths.iter().any(|path| path == ATTRIBUTES) {
         let base = attributes::at_tip(git, start)?;
         match attributes::wanted(git, project, name, base.as_deref())? {
             Some(text) => write(git.top(), ATTRIBUTES, &text)?,
-            None => ours.retain(|path| path != ATTRIBUTES),
+            None => own_paths.retain(|path| path != ATTRIBUTES),
         }
     }
     if let Some(filter) = attributes::require_readable(git, project, name)? {
@@ -238,7 +238,7 @@ fn commit(
     if let Some(from) = artifacts {
         git::paths::restore_worktree(git, from, &brought)?;
     }
-    for path in ours.iter().filter(|path| !brought.contains(path) && *path != ATTRIBUTES) {
+    for path in own_paths.iter().filter(|path| !brought.contains(path) && *path != ATTRIBUTES) {
         write(git.top(), path, &render_json(file)?)?;
     }
     let workspace = workspace::open(context, held, name)?;
@@ -253,7 +253,7 @@ fn commit(
         scope: Scope::Documents,
         edited: Vec::new(),
     };
-    match record::start::commit(&recorder, start, file, &ours, *says_depth, from.as_ref())? {
+    match record::start::commit(&recorder, start, file, &own_paths, *says_depth, from.as_ref())? {
         Recorded::Done(commit) => with_draft(context, held, name, starting, &commit),
         Recorded::Refused(why) => {
             Err(Error::repository(format!("the session was not started: {why}"))

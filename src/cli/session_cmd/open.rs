@@ -99,19 +99,19 @@ pub(crate) fn take_after(
         return Ok((held, session));
     }
     let session = newest(git, &refs, &name, session)?;
-    let told = recorder_of(context, &held, &session, |recorder| {
-        let mut told = rewrite_json(&held.git, &session, recorder)?;
+    let notes = recorder_of(context, &held, &session, |recorder| {
+        let mut notes = rewrite_json(&held.git, &session, recorder)?;
         let put_back = put_back_committed_json(&held.git, &session, recorder)?;
-        told.extend(match put_back.is_empty() {
+        notes.extend(match put_back.is_empty() {
             true => follow_documents(&held.git, &session, recorder, false)?,
             false => put_back,
         });
-        Ok(told)
+        Ok(notes)
     })?;
-    if told.is_empty() {
+    if notes.is_empty() {
         return Ok((held, session));
     }
-    context.ui.emit(Event::Note { text: told.join("; ") });
+    context.ui.emit(Event::Note { text: notes.join("; ") });
     let session = Session::find(git, &refs, &name)?;
     Ok((held, session))
 }
@@ -139,7 +139,7 @@ fn bring_back_records(context: &Context, git: &Git, name: &SessionName) -> anyho
     if is_there || git::snapshot::blob_id(git, &tip, &record)?.is_none() {
         return Ok(());
     }
-    let deleted = |entry: &StatusEntry| {
+    let is_deleted = |entry: &StatusEntry| {
         let is_gone = matches!(
             entry.kind,
             StatusKind::Tracked { staged: Change::Deleted, .. }
@@ -147,23 +147,23 @@ fn bring_back_records(context: &Context, git: &Git, name: &SessionName) -> anyho
         );
         entry.path.starts_with(".cowork/") && is_gone
     };
-    let gone: Vec<String> =
-        git.status()?.into_iter().filter(deleted).map(|entry| entry.path).collect();
-    git::put_back::restore_paths(git, &tip, &gone)?;
-    context.note(format!("brought back {} below .cowork", count(gone.len(), "deleted file")));
+    let paths: Vec<String> =
+        git.status()?.into_iter().filter(is_deleted).map(|entry| entry.path).collect();
+    git::put_back::restore_paths(git, &tip, &paths)?;
+    context.note(format!("brought back {} below .cowork", count(paths.len(), "deleted file")));
     Ok(())
 }
 
 /// Ends the protection of files that no longer have uncommitted changes, for example because the
 /// user has committed them in the meantime.
 fn release_protected(held: &LockedSession) -> anyhow::Result<()> {
-    let mut protected = held.state.protected()?;
-    if protected.is_empty() {
+    let mut user_files = held.state.protected()?;
+    if user_files.is_empty() {
         return Ok(());
     }
     let dirty: Vec<String> = held.git.status()?.into_iter().map(|entry| entry.path).collect();
-    protected.retain(|entry| dirty.contains(&entry.path));
-    held.state.set_protected(&protected)
+    user_files.retain(|entry| dirty.contains(&entry.path));
+    held.state.set_protected(&user_files)
 }
 
 /// Makes sure that HEAD is on the session's branch.

@@ -70,13 +70,13 @@ pub(crate) fn remove(context: &Context, args: &SessionArg, removal: Removal) -> 
         return Ok(0);
     }
     // First save what would be lost, then remove the branch.
-    let kept = keep(context, &held, &session, removal)?;
+    let number = keep(context, &held, &session, removal)?;
     leave_branch(context, &held, &refs, &session)?;
     with_recorder(context, &held, &name, &tip, |recorder| match removal {
         Removal::Archive => record::archive::archive(recorder, &tip),
         Removal::Delete(_) => record::archive::delete(recorder, &tip),
     })?;
-    say(context, &name, removal, kept);
+    say(context, &name, removal, number);
     Ok(0)
 }
 
@@ -173,35 +173,29 @@ fn keep(
 ) -> anyhow::Result<Option<u32>> {
     let (name, tip) = (&session.name, &session.tip);
     let refs = context.refs()?;
-    let here = standing_on(&held.git, &refs, name)?;
+    let is_here = standing_on(&held.git, &refs, name)?;
     with_recorder(context, held, name, tip, |recorder| {
         if matches!(removal, Removal::Delete(_)) {
             return record::attempt::keep(recorder, tip, "deleted", Verdict::Aborted).map(Some);
         }
         let stage = session.next_stage();
         let draft = stage.map(|stage| kept_draft(&held.git, session, stage)).transpose()?.flatten();
-        let unfinished = match draft {
+        let open_draft = match draft {
             Some(KeptDraft::Live(draft) | KeptDraft::Elsewhere(draft)) => Some(draft.commit),
             Some(KeptDraft::Aborted | KeptDraft::LeftBehind(_)) | None => None,
         };
-        let edited = drafts_of_a_person(&held.git, session)?;
-        let mut kept = if unfinished.is_some() || !edited.is_empty() {
-            let words = if unfinished.is_some() { "a draft" } else { "your edits of drafts" };
+        let edits = drafts_of_a_person(&held.git, session)?;
+        let mut number = if open_draft.is_some() || !edits.is_empty() {
+            let words = if open_draft.is_some() { "a draft" } else { "your edits of drafts" };
             let reason = format!("archived with {words}");
-            Some(record::archive::keep_drafts(
-                recorder,
-                tip,
-                unfinished.as_ref(),
-                &edited,
-                &reason,
-            )?)
+            Some(record::archive::keep_drafts(recorder, tip, open_draft.as_ref(), &edits, &reason)?)
         } else {
             None
         };
-        if here && record::attempt::would_lose(recorder, tip)? {
-            kept = Some(record::attempt::keep(recorder, tip, "archived", Verdict::Passed)?);
+        if is_here && record::attempt::would_lose(recorder, tip)? {
+            number = Some(record::attempt::keep(recorder, tip, "archived", Verdict::Passed)?);
         }
-        Ok(kept)
+        Ok(number)
     })
 }
 
@@ -238,9 +232,9 @@ fn linked_tree(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result
 
 /// The working tree a branch is checked out in.
 fn checked_out(git: &Git, branch: &str) -> anyhow::Result<Option<PathBuf>> {
-    let found = git::refs::list(git, &[RefNames::local(branch)])?;
-    let found = found.into_iter().find(|info| info.name.short() == branch);
-    Ok(found.and_then(|info| info.worktree))
+    let branches = git::refs::list(git, &[RefNames::local(branch)])?;
+    let entry = branches.into_iter().find(|info| info.name.short() == branch);
+    Ok(entry.and_then(|info| info.worktree))
 }
 
 fn go_to_base(git: &Git, session: &Session) -> anyhow::Result<()> {
@@ -254,9 +248,9 @@ fn go_to_base(git: &Git, session: &Session) -> anyhow::Result<()> {
 /// Removes a linked working tree, unless it has ignored files: git would remove those silently, and
 /// they may be build output or files that the user needs. The user has to remove such a tree.
 fn leave_worktree(context: &Context, git: &Git, path: &Path, tip: &Oid) -> anyhow::Result<()> {
-    let linked = git.at(path)?;
-    let ignored = git::in_the_way::unknown_files(&linked)?;
-    let why = if ignored.is_empty() {
+    let tree = git.at(path)?;
+    let ignored_paths = git::in_the_way::unknown_files(&tree)?;
+    let why = if ignored_paths.is_empty() {
         match git::worktree::remove(git, path) {
             Ok(()) => {
                 context.note(format!("removed the working tree {}", path.display()));
@@ -266,9 +260,9 @@ fn leave_worktree(context: &Context, git: &Git, path: &Path, tip: &Oid) -> anyho
             Err(error) => format!("git cannot remove it: {error:#}"),
         }
     } else {
-        format!("it contains files that git ignores: {}", few(&ignored, NAMED, ", "))
+        format!("it contains files that git ignores: {}", few(&ignored_paths, NAMED, ", "))
     };
-    git::switch::detach(&linked, tip)?;
+    git::switch::detach(&tree, tip)?;
     let path = path.display();
     context.note(format!(
         "the working tree {path} is kept, with a detached HEAD: {why}\n\
@@ -296,17 +290,17 @@ fn say(context: &Context, name: &SessionName, removal: Removal, kept: Option<u32
 pub(crate) fn restore_attempt(context: &Context, refs: &RefNames, attempt: &Attempt) -> Answer {
     let name = &attempt.session;
     context.ui.set_session(name);
-    let deleted = !exists(context.git()?, refs, name)?;
-    if deleted {
+    let is_deleted = !exists(context.git()?, refs, name)?;
+    if is_deleted {
         restore_branch(context, refs, attempt)?;
     }
     let command = "git cowork restore";
     let (held, session) = open::take_after(context, Some(name), None, command, |git, session| {
-        if deleted {
+        if is_deleted {
             return Ok(());
         }
-        let what = format!("restoring attempt {}", attempt.number);
-        open::may_leave(context, git, session, &attempt.tip, &what)
+        let action = format!("restoring attempt {}", attempt.number);
+        open::may_leave(context, git, session, &attempt.tip, &action)
     })?;
     let models = models::none();
     run::with_pipeline(context, &held, &models, Mode::Wait, session, |pipeline| {

@@ -27,10 +27,10 @@ pub(crate) fn go_on(
     preflight::check(git, &refs)?;
     let mode = context.mode()?;
     let name = find::session_name(context, name)?;
-    let loaded = Session::find(git, &refs, &name).ok();
+    let early = Session::find(git, &refs, &name).ok();
     if extent.go_back_to.is_none()
         && extent.raise.is_none()
-        && let Some(session) = loaded.as_ref().filter(|session| session.is_completed())
+        && let Some(session) = early.as_ref().filter(|session| session.is_completed())
         && merged(git, &refs, session)?.is_some()
     {
         context.note(format!("{name} is merged; there is nothing to do"));
@@ -38,7 +38,7 @@ pub(crate) fn go_on(
     }
     preflight::require_not_sparse(git, &name)?;
     let (held, session) =
-        open::take_after(context, Some(&name), loaded, command, |git, session| {
+        open::take_after(context, Some(&name), early, command, |git, session| {
             for stage in extent.stop_after.into_iter().chain(extent.go_back_to) {
                 choose_depth::require_stage(session, stage, extent.raise)?;
             }
@@ -69,11 +69,11 @@ pub(crate) fn go_on(
     bring_logs(context, &held, &session)?;
     let (branch, title) = (refs.short_branch(&session.name), session.file.title.clone());
     context.ui.emit(Event::SessionStarted { branch, resumed: true, title });
-    let raised = extent.raise.is_some_and(|depth| depth != session.depth());
+    let raises = extent.raise.is_some_and(|depth| depth != session.depth());
     let asks_nobody = session.is_completed() && extent.go_back_to.is_none();
     let goes_back = extent.go_back_to.is_some();
     let models =
-        if extent.no_run || asks_nobody || (only_waits(&session, mode) && !goes_back && !raised) {
+        if extent.no_run || asks_nobody || (only_waits(&session, mode) && !goes_back && !raises) {
             models::none()
         } else {
             if !goes_back {

@@ -30,9 +30,9 @@ pub(crate) fn show(
     find::warn_of_unreadable(context, &session)?;
     let name = session.name.clone();
     let status = find::status(context, session)?;
-    let passed = how_passed(git, context.config()?, &status.session)?;
+    let approvals = how_passed(git, context.config()?, &status.session)?;
     let secrets = context.secrets()?;
-    let page = web::page(&Source { git, status: &status, passed: &passed, secrets: &secrets })?;
+    let page = web::page(&Source { git, status: &status, passed: &approvals, secrets: &secrets })?;
     let path = match output {
         Some(path) if path == Path::new("-") => {
             context.print_bytes(&page)?;
@@ -44,13 +44,13 @@ pub(crate) fn show(
         }
         None => keep(&StateDir::open(&git.state_dir(), &name)?, &page)?,
     };
-    let shown = path.display().to_string();
+    let text = path.display().to_string();
     if context.global.json {
-        let object = serde_json::json!({ "session": name.as_str(), "path": shown });
+        let object = serde_json::json!({ "session": name.as_str(), "path": text });
         context.print(&format!("{object}\n"))?;
         return Ok(0);
     }
-    context.print(&format!("{shown}\n"))?;
+    context.print(&format!("{text}\n"))?;
     if output.is_none() && context.attended() && std::io::stdout().is_terminal() {
         open(context, &path)?;
     }

@@ -87,9 +87,9 @@ pub(crate) async fn converse_with(
                  files written so far"
             ),
         });
-        let refused = whole.outcome.guard_refusals;
-        whole = converse_once(run, part, (model, refusals + refused), restarts, ending).await?;
-        whole.outcome.guard_refusals += refused;
+        let more = whole.outcome.guard_refusals;
+        whole = converse_once(run, part, (model, refusals + more), restarts, ending).await?;
+        whole.outcome.guard_refusals += more;
     }
     Ok(whole)
 }
@@ -107,12 +107,12 @@ async fn converse_once(
         0 => continued::find(run, part, transcript.cut_run_after())?,
         _ => None,
     };
-    let configured = run.player(stage, part.role)?.config;
+    let settings = run.player(stage, part.role)?.config;
     let works = works_on_files(model, part.role);
-    let without_tools = works || configured.provider == AGENT;
-    let mut typed = transcript.typed_in_cut_run();
-    typed.extend(goes_on.iter().flat_map(|on| on.before.typed()).map(str::to_owned));
-    let mut prompt = asked(run, part, goes_on.as_ref(), &typed, restarts)?;
+    let without_tools = works || settings.provider == AGENT;
+    let mut messages = transcript.typed_in_cut_run();
+    messages.extend(goes_on.iter().flat_map(|on| on.before.typed()).map(str::to_owned));
+    let mut prompt = asked(run, part, goes_on.as_ref(), &messages, restarts)?;
     if goes_on.is_none() && !works && part::drafts(part) {
         // They are the same in every stage, and so come before what the stages are told.
         let rules = run.env.prompts.render(ACTOR, &part.variables)?;
@@ -122,10 +122,10 @@ async fn converse_once(
         let last = if works { AGENT_ACTOR } else { NO_TOOLS };
         prompt += &run.env.prompts.render(last, &part.variables)?;
     }
-    let mut told = continued::Documents::default();
+    let mut documents = continued::Documents::default();
     if let Some(on) = goes_on {
         transcript.go_on_from(on.before);
-        told = on.documents;
+        documents = on.documents;
     }
     let (tools, offered) = match without_tools {
         // An agent program's files are saved through the tool calls that a model would have made.
@@ -149,7 +149,7 @@ async fn converse_once(
         closing: part.closing.clone(),
         temperature: config.temperature(stage, part.role),
         max_turns: config.limits.tool_turns,
-        context_window: configured.context_window,
+        context_window: settings.context_window,
         first_turn: match part.question {
             // The question's turns are numbered after the draft's, so that no number occurs twice.
             Some(_) => run.env.models.meter.next_turn(stage, part.role, part.iteration),
@@ -157,8 +157,8 @@ async fn converse_once(
         },
         refusals,
     };
-    let known = run.known_records()?;
-    let recorded = recorded_files(run.env.git, &run.session)?;
+    let records = run.known_records()?;
+    let committed_files = recorded_files(run.env.git, &run.session)?;
     let keep_ids = |ids: &DraftIds| draft_ids::keep(run, ids);
     let earlier = run.session.earlier(stage);
     let at = now();
@@ -170,7 +170,11 @@ async fn converse_once(
         iteration: part.iteration,
         task: part.task.map(|task| task.id.as_str()),
         store: run.store(),
-        ledger: Ledger { files: run.files(), recorded: &recorded, history: known.as_ref() },
+        ledger: Ledger {
+            files: run.files(),
+            recorded: &committed_files,
+            history: records.as_ref(),
+        },
         workspace: run.env.workspace,
         limits: &limits,
         commands: &commands,
@@ -192,7 +196,7 @@ async fn converse_once(
         agent::run(model, &brief, &mut context, &mut transcript, ending, &notes, sink).await;
     protected_files::tell_of_user_files(run);
     if conversation.as_ref().is_ok_and(|had| !had.outgrown) {
-        continued::note(run, part, transcript.id(), told)?;
+        continued::note(run, part, transcript.id(), documents)?;
     }
     conversation
 }
@@ -295,8 +299,8 @@ fn background(run: &Run<'_>, part: &Part<'_>) -> anyhow::Result<String> {
     out += &repository::code_so_far(run, part.task)?;
     out += &part_files::written_before(run, part.task)?;
     let is_shown = |_: &str, text: &str| repository.contains(text.trim_end());
-    let known = Known { files: &is_shown, beside: true };
-    out += &part_files::part_files(run, part, &paths, &|one| !one.of_folder, &known)?;
+    let knowledge = Known { files: &is_shown, beside: true };
+    out += &part_files::part_files(run, part, &paths, &|one| !one.of_folder, &knowledge)?;
     Ok(out)
 }
 
@@ -321,9 +325,9 @@ fn left_so_far(run: &Run<'_>, part: &Part<'_>) -> anyhow::Result<String> {
             artifacts(run, &part.spec.own_artifacts())?
         }
         Role::Actor | Role::SelfReview => {
-            let mut written: Vec<String> = run.env.workspace.written().paths();
-            written.retain(|path| !path.starts_with(".cowork/"));
-            section("Files you have written so far", &written.join("\n"), 2_500)
+            let mut paths: Vec<String> = run.env.workspace.written().paths();
+            paths.retain(|path| !path.starts_with(".cowork/"));
+            section("Files you have written so far", &paths.join("\n"), 2_500)
         }
     })
 }
@@ -389,8 +393,8 @@ pub(crate) fn brief_variables(step: &Step<'_, '_>) -> anyhow::Result<Variables> 
 /// The path of the file a stage writes; empty if it writes none.
 fn document_path(run: &Run<'_>, spec: &StageSpec) -> String {
     let change = || spec.artifacts.iter().copied().find(|own| *own == Artifact::ChangeRequest);
-    let own = spec.document().or_else(change);
-    own.map(|own| run.path_of(own)).unwrap_or_default()
+    let document = spec.document().or_else(change);
+    document.map(|document| run.path_of(document)).unwrap_or_default()
 }
 
 /// The id of the plan's last top-level task; empty if there is none.

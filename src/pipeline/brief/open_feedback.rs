@@ -27,13 +27,13 @@ pub(crate) fn open_items(step: &Step<'_, '_>) -> anyhow::Result<Vec<FeedbackItem
         let in_run = entry.stage == step.spec.stage && entry.iteration >= step.draft.offset;
         in_run && !is_of_this && !settled.contains(entry)
     });
-    let committed = said_before_last_task(step.run)?;
+    let before_task = said_before_last_task(step.run)?;
     let order = step.run.env.config.review.order;
     let open = said.iter().filter(|entry| {
         let lasts = entry.from == Origin::Human || entry.is_of_dropped_draft();
         lasts
             || !(is_replaced(entry, &said, order)
-                || is_mechanical(entry) && committed.contains(entry))
+                || is_mechanical(entry) && before_task.contains(entry))
     });
     let mut open: Vec<&Feedback> = open.collect();
     open.drain(..open.len().saturating_sub(SHOWN));
@@ -101,10 +101,10 @@ fn step(from: Origin, order: ReviewOrder) -> u8 {
 /// Feedback of later stages that asked for this stage to be done again and that no commit of the
 /// stage answers yet.
 fn asked_back(run: &Run<'_>, stage: Stage) -> anyhow::Result<Vec<Feedback>> {
-    let answered = draft_count::said_before(run, stage)?;
-    let mut asked = run.all_feedback()?;
-    asked.retain(|entry| entry.goto_stage() == Some(stage) && !answered.contains(entry));
-    Ok(asked)
+    let earlier = draft_count::said_before(run, stage)?;
+    let mut requests = run.all_feedback()?;
+    requests.retain(|entry| entry.goto_stage() == Some(stage) && !earlier.contains(entry));
+    Ok(requests)
 }
 
 #[cfg(test)]

@@ -80,19 +80,19 @@ pub(crate) type RoleTools = (Vec<&'static str>, Vec<&'static str>);
 /// Returns a role's tools. Its requests do not declare those that repeat what the program or a
 /// declared tool does; such a call is answered all the same.
 pub(crate) fn tools(run: &Run<'_>, part: &Part<'_>) -> RoleTools {
-    let shared = run.depth().shared_tools(part.spec.stage);
-    if !shared.is_empty() {
-        let is_own = |tool: &&str| shared.contains(tool) || VERDICT.contains(tool);
-        let own: Vec<&str> = part.tools.iter().copied().filter(is_own).collect();
-        let declared = if drafts(part) { shared } else { own };
-        return (part.tools.clone(), declared);
+    let shared_tools = run.depth().shared_tools(part.spec.stage);
+    if !shared_tools.is_empty() {
+        let is_own = |tool: &&str| shared_tools.contains(tool) || VERDICT.contains(tool);
+        let tools: Vec<&str> = part.tools.iter().copied().filter(is_own).collect();
+        let offers = if drafts(part) { shared_tools } else { tools };
+        return (part.tools.clone(), offers);
     }
     let is_checked = part.spec.leaves_records() || part.spec.writes_code();
     let repeats = |tool: &str| {
         is_checked && tool::repeats_own_checks(tool) || tool::repeats_another(tool, &part.tools)
     };
-    let declared = part.tools.iter().copied().filter(|tool| !repeats(tool)).collect();
-    (part.tools.clone(), declared)
+    let offers = part.tools.iter().copied().filter(|tool| !repeats(tool)).collect();
+    (part.tools.clone(), offers)
 }
 
 /// The user's own command tools that a role's requests declare: those of its stage, and in a

@@ -39,25 +39,27 @@ fn task_files(run: &Run<'_>, task: &Task, known: &Known<'_>) -> anyhow::Result<S
     for part in plan.with_sub_tasks(&task.id) {
         let _ = write!(words, " {} {}", part.description, part.acceptance_criteria.join(" "));
     }
-    let mut tracked = git::paths::tracked(run.env.git)?;
-    tracked.retain(|path| !run.env.workspace.private().has(path));
-    let said = FileNames::of(&words);
+    let mut all_paths = git::paths::tracked(run.env.git)?;
+    all_paths.retain(|path| !run.env.workspace.private().has(path));
+    let names = FileNames::of(&words);
     let mut paths: Vec<&str> = plan.files_of(&task.id).collect();
-    paths.extend(tracked.iter().map(String::as_str).filter(|path| said.has(path)));
+    paths.extend(all_paths.iter().map(String::as_str).filter(|path| names.has(path)));
     let (mut out, shown) = file_sections(run, paths, known.files)?;
     if !known.beside {
         return Ok(out);
     }
     let folder = |path: &str| path.rsplit_once('/').map_or(String::new(), |(at, _)| at.to_owned());
     let folders: BTreeSet<String> = plan.files_of(&task.id).map(folder).collect();
-    let beside = tracked.iter().filter(|path| {
+    let neighbours = all_paths.iter().filter(|path| {
         !path.starts_with(".cowork/")
             && !shown.contains(path.as_str())
             && folders.contains(&folder(path))
     });
-    let beside: Vec<&String> = beside.take(BESIDE_FILES).collect();
-    let source =
-        Files { git: run.env.git, files: git::files::at(run.env.git, &run.session.tip, &beside)? };
+    let neighbours: Vec<&String> = neighbours.take(BESIDE_FILES).collect();
+    let source = Files {
+        git: run.env.git,
+        files: git::files::at(run.env.git, &run.session.tip, &neighbours)?,
+    };
     let map = Map { source: &source, cache: None, about: &words, shown: &[] };
     let symbols = codebase::symbols(&map, BESIDE, 0)?.most_used;
     out += &section("Definitions in neighbouring files (LINE: signature)", &symbols, BESIDE);
@@ -67,12 +69,13 @@ fn task_files(run: &Run<'_>, task: &Task, known: &Known<'_>) -> anyhow::Result<S
 /// The files of the session's code, for an actor that corrects it: those that the feedback names
 /// first, then all others that the session changed.
 fn files_to_correct(run: &Run<'_>, feedback: &str) -> anyhow::Result<Vec<String>> {
-    let said = FileNames::of(feedback);
-    let mut own = run.env.workspace.written().paths();
-    own.extend(project_files::code_since_start(run, &run.session.tip)?);
-    let (mut paths, rest): (Vec<_>, Vec<_>) = own.into_iter().partition(|path| said.has(path));
-    let tracked = git::paths::tracked(run.env.git)?;
-    paths.extend(tracked.into_iter().filter(|path| said.has(path)));
+    let names = FileNames::of(feedback);
+    let mut session_paths = run.env.workspace.written().paths();
+    session_paths.extend(project_files::code_since_start(run, &run.session.tip)?);
+    let (mut paths, rest): (Vec<_>, Vec<_>) =
+        session_paths.into_iter().partition(|path| names.has(path));
+    let all_paths = git::paths::tracked(run.env.git)?;
+    paths.extend(all_paths.into_iter().filter(|path| names.has(path)));
     paths.extend(rest);
     paths.retain(|path| !path.starts_with(".cowork/") && !run.env.workspace.private().has(path));
     Ok(paths)
@@ -92,11 +95,11 @@ fn file_sections<'a>(
             seen.insert(path);
         } else if !text.trim().is_empty() && out.len() < TASK_FILES && seen.insert(path) {
             // A draft that was refused because it contains a key is still in the working tree.
-            let shown = match run.env.workspace.secrets().find(text.as_bytes(), 1)?.is_empty() {
+            let content = match run.env.workspace.secrets().find(text.as_bytes(), 1)?.is_empty() {
                 true => text.as_str(),
                 false => "(not shown: it holds what looks like a key)",
             };
-            out += &section(&format!("{path} (as it is now)"), shown, TASK_FILE);
+            out += &section(&format!("{path} (as it is now)"), content, TASK_FILE);
         }
     }
     Ok((out, seen))
@@ -109,12 +112,12 @@ pub(super) fn instruction_sections(
     all: &[Instructions],
     is_told: impl Fn(&Instructions) -> bool,
 ) -> String {
-    let told: Vec<&Instructions> = all.iter().filter(|one| is_told(one)).collect();
-    let names: Vec<&str> = told.iter().map(|one| one.path.as_str()).collect();
+    let texts: Vec<&Instructions> = all.iter().filter(|one| is_told(one)).collect();
+    let names: Vec<&str> = texts.iter().map(|one| one.path.as_str()).collect();
     if !names.is_empty() {
         run.note_once(format!("instructions read: {}", names.join(", ")));
     }
-    told.iter().map(|one| section(&one.path, &one.text, one.room)).collect()
+    texts.iter().map(|one| section(&one.path, &one.text, one.room)).collect()
 }
 
 /// The files that a part works on: those of its task, those that feedback on the code is about, or
@@ -177,7 +180,7 @@ impl Names {
     fn item(&self, task: &Task) -> TaskItem {
         let feature = self.features.iter().find(|feature| feature.id == task.feature_id);
         let component = self.components.iter().find(|c| c.id == task.component_id);
-        let named = |id: &str, name: Option<&str>| match name {
+        let label = |id: &str, name: Option<&str>| match name {
             _ if id.is_empty() => String::new(),
             Some(name) => format!("{id} {name}"),
             None => format!("{id} (removed)"),
@@ -186,8 +189,8 @@ impl Names {
             id: task.id.clone(),
             title: task.title.clone(),
             description: task.description.clone(),
-            feature: named(&task.feature_id, feature.map(|feature| feature.name.as_str())),
-            component: named(&task.component_id, component.map(|c| c.name.as_str())),
+            feature: label(&task.feature_id, feature.map(|feature| feature.name.as_str())),
+            component: label(&task.component_id, component.map(|c| c.name.as_str())),
             files: task.creates().map(str::to_owned).collect(),
             changes: task.changes().map(str::to_owned).collect(),
             criteria: task.acceptance_criteria.clone(),
@@ -205,11 +208,11 @@ fn numbers(id: &str) -> Vec<u32> {
 /// conversation that was cut off.
 pub(crate) fn written_before(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<String> {
     let Some(task) = task else { return Ok(String::new()) };
-    let left = task_files::left_to_others(run, task)?;
-    let mut written = task_files::uncommitted_code(run)?;
-    written.retain(|path| !left.contains_key(path));
+    let others = task_files::left_to_others(run, task)?;
+    let mut paths = task_files::uncommitted_code(run)?;
+    paths.retain(|path| !others.contains_key(path));
     let title = "Files already written that will be part of this task's commit";
-    Ok(section(title, &written.join("\n"), TOLD))
+    Ok(section(title, &paths.join("\n"), TOLD))
 }
 
 #[cfg(test)]

@@ -81,8 +81,8 @@ pub(crate) fn changes_since_reading(
     }
     opening += &section("Changed since you last read it", &diff, DIFF / 2);
     opening += &whole;
-    let unchanged = unchanged + "If you need more context, read_file and search_files show it.";
-    opening += &section("Not repeated here", &unchanged, DIFF);
+    let rest = unchanged + "If you need more context, read_file and search_files show it.";
+    opening += &section("Not repeated here", &rest, DIFF);
     let changes = if diff.is_empty() { "It is above in full.".to_owned() } else { diff };
     Ok(Some(SecondReading { opening, changes }))
 }
@@ -123,7 +123,7 @@ fn changed_documents(
 ) -> anyhow::Result<Changes> {
     let (store, name) = (run.store(), &run.session.name);
     let mut changes = Changes::default();
-    let mut unchanged = Vec::new();
+    let mut same = Vec::new();
     for artifact in spec.artifacts {
         let path = artifact_path(name, *artifact);
         let paths = std::slice::from_ref(&path);
@@ -131,7 +131,7 @@ fn changed_documents(
         let whole = artifact_section(run, *artifact)?;
         match hunks(&diff) {
             "" if whole.is_empty() => {}
-            "" => unchanged.push(path),
+            "" => same.push(path),
             hunks if hunks.len() > whole.len() => changes.whole += &whole,
             hunks => {
                 let _ = writeln!(changes.diff, "### {path}\n\n{}\n", hunks.trim_end());
@@ -140,10 +140,10 @@ fn changed_documents(
     }
     for artifact in spec.context.iter().chain(&[Artifact::ChangeRequest]) {
         if store.text(*artifact)?.is_some() {
-            unchanged.push(artifact_path(name, *artifact));
+            same.push(artifact_path(name, *artifact));
         }
     }
-    changes.unchanged = paths_line("Unchanged since you read it", &unchanged);
+    changes.unchanged = paths_line("Unchanged since you read it", &same);
     Ok(changes)
 }
 

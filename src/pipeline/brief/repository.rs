@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::{Artifact, Task};
-use crate::codebase::{self, FileNames, Manifests, Map, Source, Source as _, Tree};
+use crate::codebase::{self, FileNames, Manifests, Map, Source, Tree};
 use crate::git::{self, Git, Oid};
 use crate::languages;
 use crate::pipeline::brief::instructions::instructions;
@@ -93,30 +93,30 @@ pub(crate) fn repository_section(
 fn as_found(run: &Run<'_>) -> anyhow::Result<Description> {
     let start = run.session.history.first().map_or(&run.session.tip, |entry| &entry.commit);
     // An unreadable note, or one of another session of this name, counts as missing.
-    let kept: Option<Found> = run.env.state.note(NOTE).ok().flatten();
-    if let Some(found) = kept.filter(|found| found.start == start.as_str()) {
+    let note: Option<Found> = run.env.state.note(NOTE).ok().flatten();
+    if let Some(found) = note.filter(|found| found.start == start.as_str()) {
         return Ok(found.about);
     }
     let about = describe(run.env.git, start, &run.session.file.idea, run.env.workspace.private())?;
-    let found = Found { start: start.to_string(), about };
-    if let Err(error) = run.env.state.set_note(NOTE, Some(&found)) {
+    let map = Found { start: start.to_string(), about };
+    if let Err(error) = run.env.state.set_note(NOTE, Some(&map)) {
         run.warn(format!("cannot save the map of the code: {error:#}"));
     }
-    Ok(found.about)
+    Ok(map.about)
 }
 
 /// The code the session has written so far: its files and their definitions. Empty before the
 /// session has code.
 pub(crate) fn code_so_far(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<String> {
     let (git, tip) = (run.env.git, &run.session.tip);
-    let mut changed = project_files::code_since_start(run, tip)?;
-    changed.retain(|path| !run.env.workspace.private().has(path));
+    let mut own_paths = project_files::code_since_start(run, tip)?;
+    own_paths.retain(|path| !run.env.workspace.private().has(path));
     let mut out = String::new();
-    if changed.is_empty() {
+    if own_paths.is_empty() {
         return Ok(out);
     }
-    let files = Files { git, files: git::files::at(git, tip, &changed)? };
-    let mut paths: Vec<&str> = changed.iter().map(String::as_str).collect();
+    let files = Files { git, files: git::files::at(git, tip, &own_paths)? };
+    let mut paths: Vec<&str> = own_paths.iter().map(String::as_str).collect();
     paths.sort_unstable();
     out += &section(
         "Files this session has changed so far",
@@ -193,12 +193,12 @@ pub fn describe(
     let source = AsFound { git, commit, private };
     let (mut tree, mut manifests) = (Tree::new(TREE), Manifests::default());
     let names = FileNames::of(about);
-    let mut named: Vec<(String, String)> = Vec::new();
+    let mut mentions: Vec<(String, String)> = Vec::new();
     source.each_file(&mut |path, content| {
         tree.add(path);
         manifests.add(path, content);
         if names.has(path) && codebase::is_source_or_text(path) {
-            named.push((path.to_owned(), content.to_owned()));
+            mentions.push((path.to_owned(), content.to_owned()));
         }
         ControlFlow::Continue(())
     })?;
@@ -207,8 +207,8 @@ pub fn describe(
         out += &section(&path, &text, most);
     }
     let readme = manifests.readme(&source)?;
-    named.retain(|(path, _)| readme.as_ref().is_none_or(|(readme, _)| readme != path));
-    let whole = add_named_files(&mut out, &source, &named)?;
+    mentions.retain(|(path, _)| readme.as_ref().is_none_or(|(readme, _)| readme != path));
+    let whole = add_named_files(&mut out, &source, &mentions)?;
     // Beside the sessions' state directories: sessions share the cache.
     let cache: PathBuf = git.state_dir().join("symbols.jsonl");
     let map = Map { source: &source, cache: Some(&cache), about, shown: &whole };

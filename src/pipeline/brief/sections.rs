@@ -35,9 +35,9 @@ pub fn cut(text: &str, budget: usize) -> String {
     if text.len() <= budget {
         return text.to_owned();
     }
-    let shown = excerpt::beginning(text, budget);
-    let (end, whole) = (shown.len(), text.len());
-    format!("{}\n[cut here: {end} of {whole} bytes shown]", shown.trim_end_matches('\n'))
+    let head = excerpt::beginning(text, budget);
+    let (end, whole) = (head.len(), text.len());
+    format!("{}\n[cut here: {end} of {whole} bytes shown]", head.trim_end_matches('\n'))
 }
 
 /// The artifacts that a stage's roles get. In a change request only the stage that may change
@@ -75,17 +75,17 @@ pub fn artifacts_of_change(run: &Run<'_>, which: &[Artifact]) -> anyhow::Result<
         // A change without a plan is made from the documents as they stand.
         return artifacts(run, which);
     }
-    let mut named: BTreeSet<String> = tasks.iter().map(|task| task.id.clone()).collect();
+    let mut ids: BTreeSet<String> = tasks.iter().map(|task| task.id.clone()).collect();
     let features = run.store().features()?.features;
     for task in tasks {
         if task.requirement_ids.is_empty() {
             let of_task = features.iter().filter(|feature| feature.id == task.feature_id);
-            named.extend(of_task.flat_map(|feature| feature.requirement_ids.clone()));
+            ids.extend(of_task.flat_map(|feature| feature.requirement_ids.clone()));
         }
-        named.extend(task.requirement_ids);
-        named.extend([task.feature_id, task.component_id]);
+        ids.extend(task.requirement_ids);
+        ids.extend([task.feature_id, task.component_id]);
     }
-    let is_left_out = |id: &str| !named.contains(id) && !is_changed(id);
+    let is_left_out = |id: &str| !ids.contains(id) && !is_changed(id);
     let mut out = String::new();
     for artifact in which {
         let text = run.store().text(*artifact)?.filter(|_| Document::of(*artifact).is_some());

@@ -45,13 +45,13 @@ pub(crate) fn reopen(run: &mut Run<'_>, comments: &str) -> anyhow::Result<()> {
     let coding = code_stage();
     let drafts = run.earlier_drafts(coding);
     run.give_feedback(vec![run.feedback(coding, drafts, Origin::Human, comments)])?;
-    let planned = plan_for(run, comments)?;
+    let task_plan = plan_for(run, comments)?;
     let tip = run.session.tip.clone();
     let review = ReviewRecord {
         stage: coding,
         verdict: Verdict::Feedback,
         iteration: drafts,
-        bytes: planned.as_ref(),
+        bytes: task_plan.as_ref(),
         code: None,
         words: comments,
         then: None,
@@ -81,9 +81,9 @@ fn commented_paths(run: &Run<'_>) -> Vec<String> {
 pub(crate) fn put_back_comments(run: &Run<'_>) -> anyhow::Result<()> {
     let Some(tip) = run.env.state.note::<String>(REOPENING)? else { return Ok(()) };
     if tip == run.session.tip.as_str() {
-        let mut ours = commented_paths(run);
-        ours.retain(|path| run.env.workspace.written().is_as_written(path));
-        git::put_back::restore_paths(run.env.git, &run.session.tip, &ours)?;
+        let mut paths = commented_paths(run);
+        paths.retain(|path| run.env.workspace.written().is_as_written(path));
+        git::put_back::restore_paths(run.env.git, &run.session.tip, &paths)?;
         run.env.workspace.written().clear()?;
     }
     run.env.state.set_note::<String>(REOPENING, None)
@@ -96,9 +96,9 @@ fn plan_for(run: &Run<'_>, comments: &str) -> anyhow::Result<Option<ApprovedCont
     let plan = store.plan()?;
     let Some(like) = spoken_of(&plan, comments) else { return Ok(None) };
     let title = title(comments);
-    let known = run.known_records()?;
-    let recorded = recorded_files(run.env.git, &run.session)?;
-    let mut floors = known.floors;
+    let records = run.known_records()?;
+    let committed_files = recorded_files(run.env.git, &run.session)?;
+    let mut floors = records.floors;
     store.see_ids(&mut floors)?;
     let task = Task {
         id: floors.next(IdKind::Task),
@@ -110,7 +110,8 @@ fn plan_for(run: &Run<'_>, comments: &str) -> anyhow::Result<Option<ApprovedCont
         ..Task::default()
     }
     .from_review();
-    let ledger = Ledger { files: run.files(), recorded: &recorded, history: known.as_ref() };
+    let ledger =
+        Ledger { files: run.files(), recorded: &committed_files, history: records.as_ref() };
     ledger.change(&[Change::Put(Record::Task(task))])?;
     let paths: Vec<String> = PLAN.iter().map(|artifact| run.path_of(*artifact)).collect();
     let blobs = git::blobs::hash_files(run.env.git, &paths, crate::git::Store::Write)?;
@@ -147,17 +148,18 @@ fn beginning(comments: &str) -> String {
 /// The planned task that the comments refer to by its id, its feature's id or one of its files; if
 /// none, the last planned task.
 fn spoken_of<'p>(plan: &'p Plan, comments: &str) -> Option<&'p Task> {
-    let planned = || plan.tasks.iter().filter(|task| task.is_top_level() && !task.is_from_review());
-    let named = |words: &dyn Fn(&Task) -> Vec<String>| {
-        planned().find(|task| words(task).iter().any(|word| speaks_of(comments, word)))
+    let plan_tasks =
+        || plan.tasks.iter().filter(|task| task.is_top_level() && !task.is_from_review());
+    let matching = |words: &dyn Fn(&Task) -> Vec<String>| {
+        plan_tasks().find(|task| words(task).iter().any(|word| speaks_of(comments, word)))
     };
-    named(&|task| vec![task.id.clone()])
-        .or_else(|| named(&|task| plan.files_of(&task.id).map(str::to_owned).collect()))
-        .or_else(|| named(&|task| plan.files_of(&task.id).map(base_name).collect()))
+    matching(&|task| vec![task.id.clone()])
+        .or_else(|| matching(&|task| plan.files_of(&task.id).map(str::to_owned).collect()))
+        .or_else(|| matching(&|task| plan.files_of(&task.id).map(base_name).collect()))
         .or_else(|| {
-            named(&|task| plan.features_of(&task.id).into_iter().map(str::to_owned).collect())
+            matching(&|task| plan.features_of(&task.id).into_iter().map(str::to_owned).collect())
         })
-        .or_else(|| planned().next_back())
+        .or_else(|| plan_tasks().next_back())
 }
 
 /// True if `word` occurs in a text as a word of its own: `list.py`, not in `playlist.py`.

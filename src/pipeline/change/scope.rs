@@ -38,8 +38,8 @@ pub(crate) fn report_on_idea(run: &Run<'_>) -> anyhow::Result<Report> {
         return Ok(Report::default());
     };
     let files = run.files();
-    let touched = before.read(Artifact::Idea)? != files.read(Artifact::Idea)?;
-    Ok(if touched { check::idea(&run.store(), false) } else { Report::default() })
+    let has_edits = before.read(Artifact::Idea)? != files.read(Artifact::Idea)?;
+    Ok(if has_edits { check::idea(&run.store(), false) } else { Report::default() })
 }
 
 /// The changes made to these records so far; `None` if the session is not a change request.
@@ -48,14 +48,14 @@ pub(crate) fn changes_of(
     artifacts: &[Artifact],
 ) -> anyhow::Result<Option<Vec<Change>>> {
     let Some(before) = parents_files(run.env.git, &run.session) else { return Ok(None) };
-    let known = project_files::baseline_of_change(run)?.unwrap_or_default();
+    let baseline = project_files::baseline_of_change(run)?.unwrap_or_default();
     let mut changes = record_diff::changes(&before, run.files(), artifacts)?;
-    changes.retain(|change| change.became != Became::Added || !known.has(&change.id));
+    changes.retain(|change| change.became != Became::Added || !baseline.has(&change.id));
     // Changes that another session made to a record do not count, even if they were merged in.
     for (_, entry) in changes_within(run.env.git, &run.session)? {
-        let theirs = run.files_at(&entry.commit);
-        let theirs = record_diff::changes(&before, &theirs, artifacts)?;
-        changes.retain(|change| change.became == Became::Added || !theirs.contains(change));
+        let merge_files = run.files_at(&entry.commit);
+        let others = record_diff::changes(&before, &merge_files, artifacts)?;
+        changes.retain(|change| change.became == Became::Added || !others.contains(change));
     }
     Ok(Some(changes))
 }
@@ -80,7 +80,7 @@ pub(crate) fn needs_wider_scope(
         return Ok(None);
     };
     let Some(triage) = run.session.order().first().copied() else { return Ok(None) };
-    let told = run.feedback_so_far()?.iter().any(|entry| {
+    let is_known = run.feedback_so_far()?.iter().any(|entry| {
         entry.stage == stage && entry.from == Origin::Validator && entry.details == finding.details
     });
     let wish = GoBack {
@@ -88,7 +88,7 @@ pub(crate) fn needs_wider_scope(
         reason: format!("the scope of this change is too narrow: {}", finding.details),
     };
     let by = Origin::Validator;
-    Ok(told.then_some(Request::GoBack(Asked { by, stage, iteration, wish })))
+    Ok(is_known.then_some(Request::GoBack(Asked { by, stage, iteration, wish })))
 }
 
 /// The wider scope of a change whose draft removes records that later documents name, and the reason:
@@ -98,13 +98,13 @@ pub(crate) fn widened(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<
     else {
         return Ok(None);
     };
-    let removed: Vec<String> = changes_of(run, &RECORDS)?
+    let removals: Vec<String> = changes_of(run, &RECORDS)?
         .unwrap_or_default()
         .into_iter()
         .filter(|change| change.became == Became::Removed)
         .map(|change| change.id)
         .collect();
-    let Some(mut scope) = run.session.scope.filter(|_| !removed.is_empty()) else {
+    let Some(mut scope) = run.session.scope.filter(|_| !removals.is_empty()) else {
         return Ok(None);
     };
     let store = run.store();
@@ -117,7 +117,7 @@ pub(crate) fn widened(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<
             continue;
         };
         // A tool that deletes a feature takes it out of the components, too.
-        let follows = removed.iter().any(|id| text.contains(id.as_str()))
+        let follows = removals.iter().any(|id| text.contains(id.as_str()))
             || before.read(document)?.as_ref() != Some(&text);
         if follows && !std::mem::replace(is_named, true) {
             followers.push(document.file_name());
@@ -130,7 +130,7 @@ pub(crate) fn widened(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<
     let words = format!(
         "the scope of this change is now {}: {} removed, and {} must follow",
         scope.describe(),
-        are(&removed),
+        are(&removals),
         followers.join(" and ")
     );
     Ok(Some((scope, words)))
@@ -148,9 +148,9 @@ pub(crate) fn changes_nothing(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result
     let has_documents = spec.is_before_code() && spec.leaves_records();
     let Some(start) = start.filter(|_| has_documents) else { return Ok(false) };
     let tree = run.tree()?;
-    let own = approved_content::document_paths(run, spec);
-    let changed = git::paths::changed(run.env.git, &start.commit, &tree)?;
-    Ok(!changed.iter().any(|path| own.contains(path)))
+    let documents = approved_content::document_paths(run, spec);
+    let paths = git::paths::changed(run.env.git, &start.commit, &tree)?;
+    Ok(!paths.iter().any(|path| documents.contains(path)))
 }
 
 /// The finding that a stage in the scope changed nothing, with the reason that its actor gave in
@@ -213,8 +213,8 @@ pub(crate) fn warn_outside_scope(run: &Run<'_>, touched: &[String]) -> anyhow::R
 pub(crate) fn depth(run: &Run<'_>) -> anyhow::Result<Depth> {
     let session = &run.session;
     let has_depth = |entry: &Entry| entry.trailers.get(key::DEPTH).is_some();
-    let said = session.history.iter().any(has_depth) || session.last_stage().is_some();
-    if said || !session.is_patch() {
+    let is_recorded = session.history.iter().any(has_depth) || session.last_stage().is_some();
+    if is_recorded || !session.is_patch() {
         return Ok(session.depth());
     }
     if let Some(depth) = run.env.config.project.depth.fixed() {
@@ -223,8 +223,8 @@ pub(crate) fn depth(run: &Run<'_>) -> anyhow::Result<Depth> {
     let scope = run.store().change_request()?.unwrap_or_default().scope;
     let quick = stages::depth(Depth::Quick);
     let more = quick.plans_for(scope) && !session.lacks_prd();
-    let named = run.env.stop_after.is_some_and(|stage| !quick.has(stage));
-    Ok(if more || named { Depth::Standard } else { Depth::Quick })
+    let stops_later = run.env.stop_after.is_some_and(|stage| !quick.has(stage));
+    Ok(if more || stops_later { Depth::Standard } else { Depth::Quick })
 }
 
 #[cfg(test)]

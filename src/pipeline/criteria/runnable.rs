@@ -82,27 +82,27 @@ pub(super) struct Wanted {
 /// already named need not fail on the base: that was the parent's obligation.
 pub(super) fn wanted(run: &Run<'_>) -> anyhow::Result<Vec<Wanted>> {
     let requirements = run.store().requirements()?.requirements;
-    let known = match session::parents_files(run.env.git, &run.session) {
+    let earlier = match session::parents_files(run.env.git, &run.session) {
         Some(parents) => Store::new(&parents).requirements()?.requirements,
         None => Vec::new(),
     };
-    let was_named = |test: &str| named(&known).any(|(_, one)| one.test.as_deref() == Some(test));
-    let mut wanted: BTreeMap<&str, Wanted> = BTreeMap::new();
+    let was_named = |test: &str| named(&earlier).any(|(_, one)| one.test.as_deref() == Some(test));
+    let mut by_test: BTreeMap<&str, Wanted> = BTreeMap::new();
     for (of, criterion) in named(&requirements) {
         let Some(test) = criterion.test.as_deref() else { continue };
-        let one = wanted.entry(test).or_insert_with(|| Wanted {
+        let one = by_test.entry(test).or_insert_with(|| Wanted {
             test: test.to_owned(),
             of: Vec::new(),
             fails_before: false,
             is_new: false,
         });
-        one.is_new |= !named(&known).any(|(_, before)| before == criterion);
+        one.is_new |= !named(&earlier).any(|(_, before)| before == criterion);
         one.fails_before |= criterion.fails_before && !was_named(test);
         if !one.of.contains(&of.id) {
             one.of.push(of.id.clone());
         }
     }
-    Ok(wanted.into_values().collect())
+    Ok(by_test.into_values().collect())
 }
 
 fn named(requirements: &[Requirement]) -> impl Iterator<Item = (&Requirement, &Criterion)> {

@@ -118,8 +118,9 @@ impl Closing<'_, '_> {
             true if self.is_rejected_one(&tree)? => self.works.unchanged(),
             true => return Ok(Standing::Ends),
         };
-        let what = if report.is_ok() { "nothing has changed".to_owned() } else { count(&report) };
-        run.note(format!("{}: {what}; the actor is told", spec.stage));
+        let problem =
+            if report.is_ok() { "nothing has changed".to_owned() } else { count(&report) };
+        run.note(format!("{}: {problem}; the actor is told", spec.stage));
         self.told = Some(tree);
         Ok(Standing::Lacks(lacks))
     }
@@ -130,18 +131,18 @@ impl Closing<'_, '_> {
             return Ok(Tasks::Done);
         }
         let plan = self.run.store().plan()?;
-        let ours = |task: &&Task| match self.task {
+        let is_own = |task: &&Task| match self.task {
             Some(own) => task.id == own.id,
             None => task.is_top_level(),
         };
-        let mut ours = plan.tasks.iter().filter(ours);
+        let mut own_tasks = plan.tasks.iter().filter(is_own);
         Ok(match self.task {
-            Some(_) => match ours.next().map(|task| task.status) {
+            Some(_) => match own_tasks.next().map(|task| task.status) {
                 Some(TaskStatus::Completed) => Tasks::Done,
                 Some(TaskStatus::Blocked) => Tasks::Blocked,
                 _ => Tasks::Open,
             },
-            None if ours.all(|task| task.status == TaskStatus::Completed) => Tasks::Done,
+            None if own_tasks.all(|task| task.status == TaskStatus::Completed) => Tasks::Done,
             None => Tasks::Open,
         })
     }
@@ -155,9 +156,10 @@ impl Closing<'_, '_> {
             Some(task) => task_files::left_to_others(run, task)?.is_empty(),
             None => spec.runs_checks,
         };
-        let known = self.draft.evidence.take();
+        let evidence = self.draft.evidence.take();
         if runs {
-            self.draft.evidence = gather::gather_evidence(run, known, &self.draft.checked).await?;
+            self.draft.evidence =
+                gather::gather_evidence(run, evidence, &self.draft.checked).await?;
         }
         match self.task {
             Some(_) => checks::task_report(run, spec, self.draft),
@@ -178,9 +180,9 @@ impl Closing<'_, '_> {
         let (Some(rejected), None) = (&self.draft.commit, self.task) else {
             return Ok(false);
         };
-        let mut changed = git::paths::changed(self.run.env.git, rejected, tree)?;
-        changed.retain(|path| !path.ends_with(Artifact::Feedback.file_name()));
-        Ok(changed.is_empty())
+        let mut paths = git::paths::changed(self.run.env.git, rejected, tree)?;
+        paths.retain(|path| !path.ends_with(Artifact::Feedback.file_name()));
+        Ok(paths.is_empty())
     }
 }
 
@@ -201,18 +203,18 @@ impl Ending for Closing<'_, '_> {
         };
         let artifact = self.spec.document().unwrap_or(*artifact);
         let tool = artifact.save_tool();
-        let there = self.run.store().text(artifact)?.is_some();
+        let exists = self.run.store().text(artifact)?.is_some();
         let in_words = match document_between_tags(words) {
-            None if !there => whole_document(words),
+            None if !exists => whole_document(words),
             between => between,
         };
         Ok(match in_words.filter(|_| !artifact.is_json()) {
             Some(text) => AfterWords::Document { tool, text: text.to_owned() },
-            None if there && self.asks_why()? => {
+            None if exists && self.asks_why()? => {
                 let name = artifact.file_name();
                 AfterWords::Lacks(self.works.unchanged_stage(self.spec.stage.name(), name))
             }
-            None if there => AfterWords::Ends,
+            None if exists => AfterWords::Ends,
             None => {
                 let path = artifact_path(&self.run.session.name, artifact);
                 AfterWords::Lacks(self.works.unsaved(artifact, &path, told))
@@ -321,15 +323,15 @@ impl Works {
 
     /// The message if the actor completed its task and nothing was changed for it.
     pub(crate) fn no_change(self, id: &str) -> String {
-        let changed = format!("Nothing was changed for {id}.");
+        let start = format!("Nothing was changed for {id}.");
         match self {
             Self::WithTools => format!(
-                "{changed} Write what it asks for, then set its status again. If it needs no change, \
+                "{start} Write what it asks for, then set its status again. If it needs no change, \
                  call update_task_status {{\"task_id\": \"{id}\", \"new_status\": \"completed\", \
                  \"reason\": \"why\"}}; if it cannot be done, set \"blocked\"."
             ),
             Self::OnFiles => format!(
-                "{changed} Write what it asks for in your working directory. If it needs no change, \
+                "{start} Write what it asks for in your working directory. If it needs no change, \
                  end with the line `DONE: why`; if it cannot be done, with `BLOCKED: why`."
             ),
         }

@@ -36,8 +36,8 @@ pub(crate) fn finish(
     if let (Some(finish), Some(document)) = (spec.finish, spec.document())
         && let Some(text) = store.text(document)?
     {
-        let known = KnownNow { run, store: &store, draft };
-        store.save_text(document, &finish(&text, &known)?)?;
+        let facts = KnownNow { run, store: &store, draft };
+        store.save_text(document, &finish(&text, &facts)?)?;
     }
     finish_features(run, spec, draft, task)?;
     Ok(())
@@ -54,12 +54,12 @@ pub(crate) fn write_here(
     let (Some(when), Some(rendered)) = (run.depth().written_here(spec.stage), spec.rendered) else {
         return Ok(false);
     };
-    let known = KnownNow { run, store: &store, draft };
-    if when == WrittenHere::WhereItSuffices && !(rendered.suffices)(&known)? {
+    let facts = KnownNow { run, store: &store, draft };
+    if when == WrittenHere::WhereItSuffices && !(rendered.suffices)(&facts)? {
         return Ok(false);
     }
     if let Some(document) = spec.document() {
-        store.save_text(document, &(rendered.text)(&known)?)?;
+        store.save_text(document, &(rendered.text)(&facts)?)?;
     }
     Ok(true)
 }
@@ -91,11 +91,11 @@ pub(crate) fn finish_features(
         }
     }
     derive_feature_status(&mut features, &plan, &has_code);
-    let verified = gather::verifies(run, draft.evidence.as_ref());
+    let verifies = gather::verifies(run, draft.evidence.as_ref());
     for feature in &mut features.features {
-        feature.status = (spec.feature_status)(feature.status, verified);
+        feature.status = (spec.feature_status)(feature.status, verifies);
         if verifies_here && task.is_none() {
-            feature.status = (verifying.feature_status)(feature.status, verified);
+            feature.status = (verifying.feature_status)(feature.status, verifies);
         }
     }
     // An unchanged file keeps its bytes, whoever formatted it.
@@ -122,11 +122,11 @@ fn put_back_others(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
         return Ok(());
     }
     let git = run.env.git;
-    let changed: Vec<String> =
+    let paths: Vec<String> =
         git::status::of(git, &others)?.into_iter().map(|entry| entry.path).collect();
-    let copies = git::blobs::hash_files(git, &changed, crate::git::Store::Write)?;
-    git::put_back::restore_paths(git, &run.session.tip, &changed)?;
-    for (path, copy) in changed.iter().zip(copies) {
+    let copies = git::blobs::hash_files(git, &paths, crate::git::Store::Write)?;
+    git::put_back::restore_paths(git, &run.session.tip, &paths)?;
+    for (path, copy) in paths.iter().zip(copies) {
         let copy = copy.map(|blob| format!("; the changed version: git cat-file -p {blob}"));
         run.warn(format!(
             "{path} changed while a command ran, but {} must not change it: restored{}",
@@ -206,16 +206,17 @@ fn criteria_items(
     if requirements.iter().all(|one| one.acceptance_criteria.is_empty()) {
         return Ok(String::new());
     }
-    let judged = report::judged(run).unwrap_or_else(|| "Nobody has approved the code.".to_owned());
-    let mut out = format!("- criteria. {judged}\n");
+    let reviewer =
+        report::judged(run).unwrap_or_else(|| "Nobody has approved the code.".to_owned());
+    let mut out = format!("- criteria. {reviewer}\n");
     let tests = evidence.map(|evidence| evidence.tests.as_slice()).unwrap_or_default();
     let became = |test: &str| tests.iter().find(|one| one.test == test).map(NamedTest::words);
-    let uncovered = not_covered(run, store)?;
+    let gaps = not_covered(run, store)?;
     let before = project_files::baseline_of_change(run)?.unwrap_or_default();
     for requirement in &requirements {
         for criterion in &requirement.acceptance_criteria {
             let is_new = !before.has_criterion(&requirement.id, criterion);
-            let why = uncovered.get(&requirement.id).filter(|_| is_new);
+            let why = gaps.get(&requirement.id).filter(|_| is_new);
             let line = report::criterion_line(criterion, why, became);
             let _ = writeln!(out, "  - {}: {line}", cell(&requirement.id, LINE));
         }
@@ -251,8 +252,8 @@ struct KnownNow<'a> {
 
 impl Known for KnownNow<'_> {
     fn with_checked(&self, report: &str) -> anyhow::Result<String> {
-        let found = mechanical_section(self.run, self.store, self.draft.evidence.as_ref())?;
-        Ok(with_section(report, MECHANICAL, &found))
+        let section = mechanical_section(self.run, self.store, self.draft.evidence.as_ref())?;
+        Ok(with_section(report, MECHANICAL, &section))
     }
 
     fn all_is_shown(&self) -> anyhow::Result<bool> {
@@ -286,17 +287,17 @@ impl Known for KnownNow<'_> {
 
 /// `report` with git-cowork's section at its end; an earlier section with that heading is removed.
 fn with_section(report: &str, heading: &str, section: &str) -> String {
-    let mut ours = false;
-    let mut kept = String::new();
+    let mut is_own = false;
+    let mut text = String::new();
     for line in report.lines() {
-        ours = line.trim_end() == heading
-            || (ours && !line.starts_with("# ") && !line.starts_with("## "));
-        if !ours {
-            kept += line;
-            kept.push('\n');
+        is_own = line.trim_end() == heading
+            || (is_own && !line.starts_with("# ") && !line.starts_with("## "));
+        if !is_own {
+            text += line;
+            text.push('\n');
         }
     }
-    format!("{}\n\n{section}", kept.trim_end())
+    format!("{}\n\n{section}", text.trim_end())
 }
 
 #[cfg(test)]

@@ -64,8 +64,8 @@ pub(crate) fn announce(step: &Step<'_, '_>, task: Option<String>) -> anyhow::Res
 fn count_tasks(run: &Run<'_>) -> anyhow::Result<(usize, usize)> {
     let plan = run.store().plan()?;
     let tasks = plan.tasks.iter().filter(|task| task.is_top_level());
-    let done = tasks.clone().filter(|task| task.status == TaskStatus::Completed).count();
-    Ok((done, tasks.count()))
+    let complete = tasks.clone().filter(|task| task.status == TaskStatus::Completed).count();
+    Ok((complete, tasks.count()))
 }
 
 /// The reason why a commit was refused, as feedback for the actor.
@@ -98,8 +98,8 @@ pub(crate) fn stop_cleanly(run: &Run<'_>, reason: Option<&anyhow::Error>) -> any
     let recorder = run.recorder();
     let tip = &run.session.tip;
     // Without its records a draft would delete them.
-    let here = recorder.expect_tip(tip).and_then(|()| run.env.workspace.require_branch());
-    if let Err(error) = here {
+    let check = recorder.expect_tip(tip).and_then(|()| run.env.workspace.require_branch());
+    if let Err(error) = check {
         // HEAD or the branch moved, or the records are gone. If that ended the run, `reason` says
         // so already.
         run.warn(match reason.map(error::about) {

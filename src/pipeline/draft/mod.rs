@@ -37,11 +37,11 @@ pub(crate) async fn make_draft(step: &mut Step<'_, '_>) -> StepResult {
     let asked_for_more = |step: &Step<'_, '_>| {
         draft_count::asked_for_more(step.run, step.spec.stage, step.draft.offset)
     };
-    let here = first
+    let is_rendered = first
         && !asked_for_more(step)?
         && finish_draft::write_here(step.run, step.spec, &step.draft)?;
     let result = match step.spec.work {
-        _ if here => Ok(()),
+        _ if is_rendered => Ok(()),
         Work::Tasks { .. } if !pending.is_empty() => tasks::work_on_tasks(step, pending).await,
         // A change request without a plan is coded in one conversation.
         Work::Tasks { change, .. } if first && scope::own_tasks(step.run)?.is_empty() => {
@@ -102,11 +102,11 @@ fn again(step: &Step<'_, '_>, prompt: Prompt) -> Prompt {
 /// drafts of earlier runs of the stage. In a change request, or if a commit (such as the parent
 /// session's) already contains the stage's document, the actor gets them from the first draft on.
 fn draft_so_far(step: &Step<'_, '_>) -> anyhow::Result<String> {
-    let committed = step.run.files_at(&step.run.session.tip);
-    let there = |document| committed.read(document).map(|text| text.is_some());
+    let tip_files = step.run.files_at(&step.run.session.tip);
+    let exists = |document| tip_files.read(document).map(|text| text.is_some());
     let again = step.draft.iteration > 1
         || step.run.session.is_patch()
-        || step.spec.document().map_or(Ok(false), there)?;
+        || step.spec.document().map_or(Ok(false), exists)?;
     if again && step.spec.work == Work::Whole {
         artifacts(step.run, &step.spec.own_artifacts())
     } else {

@@ -53,12 +53,12 @@ pub(crate) async fn self_review(step: &mut Step<'_, '_>) -> StepResult {
         return Ok(());
     }
     let goes_on = step.draft.self_review.reads().cloned();
-    let unchecked = goes_on.is_some();
+    let is_resumed = goes_on.is_some();
     let before = match goes_on.or_else(|| step.draft.commit.clone()) {
         Some(before) => before,
         None => step.run.session.tip.clone(),
     };
-    if !unchecked {
+    if !is_resumed {
         // If the run is killed during the self-review, the next run knows which draft was being
         // reviewed.
         step.draft.self_review = SelfReview::Begun(before.clone());
@@ -76,15 +76,15 @@ pub(crate) async fn self_review(step: &mut Step<'_, '_>) -> StepResult {
         agent_program::converse(step.run, &part, step.draft.refusals, &mut WithWords).await?;
     step.run.continues_transcript.set(false);
     step.account_for(&mut conversation);
-    let unfixed = take_unfixed(step, &mut conversation);
+    let problems = take_unfixed(step, &mut conversation);
     // After a branch switch the files in the working tree are not the draft's.
     step.run.expect_tip()?;
     let mut files = changed_since(step.run, &before)?;
     finish_draft::finish(step.run, step.spec, &step.draft, None)?;
     // Sections that git-cowork writes itself are not part of the revision.
-    let settled = changed_since(step.run, &before)?;
-    files.retain(|path| settled.contains(path));
-    let outcome = match (files.is_empty(), unfixed.is_empty()) {
+    let own_changes = changed_since(step.run, &before)?;
+    files.retain(|path| own_changes.contains(path));
+    let outcome = match (files.is_empty(), problems.is_empty()) {
         (false, _) => REVISED,
         (true, true) => PASSED,
         (true, false) => NEEDS_REVISION,
@@ -94,13 +94,13 @@ pub(crate) async fn self_review(step: &mut Step<'_, '_>) -> StepResult {
         iteration: step.draft.iteration,
         outcome,
         files: files.clone(),
-        unfixed: unfixed.len(),
+        unfixed: problems.len(),
     });
-    step.run.give_feedback(unfixed)?;
+    step.run.give_feedback(problems)?;
     step.draft.self_review = SelfReview::Done(outcome);
     keep::keep(step)?;
     step.end_of(Origin::SelfReview, conversation)?;
-    if unchecked || !files.is_empty() { Err(Stop::Again) } else { Ok(()) }
+    if is_resumed || !files.is_empty() { Err(Stop::Again) } else { Ok(()) }
 }
 
 /// Returns the problems the self-review could not fix.
@@ -108,7 +108,7 @@ fn take_unfixed(
     step: &Step<'_, '_>,
     conversation: &mut crate::agent::Conversation,
 ) -> Vec<Feedback> {
-    let named = std::mem::take(&mut conversation.outcome.feedback);
+    let problems = std::mem::take(&mut conversation.outcome.feedback);
     let marker = review_verdict(&conversation.text);
     if marker.is_none() {
         step.run.warn(format!(
@@ -116,13 +116,13 @@ fn take_unfixed(
             step.spec.stage
         ));
     }
-    if !named.is_empty() || matches!(marker, None | Some(Marker::Pass)) {
-        return named;
+    if !problems.is_empty() || matches!(marker, None | Some(Marker::Pass)) {
+        return problems;
     }
-    let said: String = without_markers(&conversation.text).trim().chars().take(MOST_SAID).collect();
-    let words = match said.is_empty() {
+    let text: String = without_markers(&conversation.text).trim().chars().take(MOST_SAID).collect();
+    let words = match text.is_empty() {
         true => "the self-review says that the draft needs a revision, without details".to_owned(),
-        false => said,
+        false => text,
     };
     vec![step.run.feedback(step.spec.stage, step.draft.iteration, Origin::SelfReview, &words)]
 }
@@ -137,13 +137,13 @@ fn changed_since(run: &Run<'_>, before: &Oid) -> anyhow::Result<Vec<String>> {
 
 /// The problems the actor's self-reviews could not fix in this run of the stage.
 fn unfixed_so_far(step: &Step<'_, '_>) -> anyhow::Result<Vec<Feedback>> {
-    let mut said = step.run.feedback_so_far()?;
-    said.retain(|entry| {
+    let mut entries = step.run.feedback_so_far()?;
+    entries.retain(|entry| {
         entry.stage == step.spec.stage
             && entry.from == Origin::SelfReview
             && entry.iteration > step.draft.offset
     });
-    Ok(said)
+    Ok(entries)
 }
 
 /// Like [`unfixed_so_far`], as a section for the critic.
@@ -158,7 +158,7 @@ pub(crate) fn unfixed_section(step: &Step<'_, '_>) -> anyhow::Result<String> {
 
 /// The unfixed problems of the current draft, for its reviewer.
 pub(crate) fn unfixed_about(step: &Step<'_, '_>) -> anyhow::Result<Vec<String>> {
-    let mut said = unfixed_so_far(step)?;
-    said.retain(|entry| entry.iteration == step.draft.iteration);
-    Ok(said.into_iter().map(|entry| entry.details).collect())
+    let mut entries = unfixed_so_far(step)?;
+    entries.retain(|entry| entry.iteration == step.draft.iteration);
+    Ok(entries.into_iter().map(|entry| entry.details).collect())
 }

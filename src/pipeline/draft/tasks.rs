@@ -62,13 +62,13 @@ pub(crate) async fn work_on_tasks(step: &mut Step<'_, '_>, pending: Vec<Task>) -
         let conversation = closing::converse(step, &part).await?;
         step::take_credit(step.run);
         let credit = step::task_credit(step.run, &task.id, step.draft.iteration);
-        let said = (conversation.text.clone(), conversation.corrected.clone());
+        let closing_words = (conversation.text.clone(), conversation.corrected.clone());
         let result = step.end_of(Origin::Actor, conversation);
         if let Err(stop) = protected_files::offer_protected(step, result) {
             step.draft.credit.merge(credit);
             return Err(stop);
         }
-        match finish_task(step, &task, credit, (&said.0, &said.1)).await? {
+        match finish_task(step, &task, credit, (&closing_words.0, &closing_words.1)).await? {
             TaskEnd::Committed => {
                 step.run.continues_transcript.set(false);
                 keep::mark(step, step.draft.iteration, DraftEnding::Partial);
@@ -87,8 +87,8 @@ pub(crate) async fn work_on_tasks(step: &mut Step<'_, '_>, pending: Vec<Task>) -
     let Some(words) = waiting.words() else { return Ok(()) };
     // A file that git ignores does not count as a change; a person decides whether git should.
     let report = checks::check_report(step.run, step.spec, &step.draft)?;
-    let ignored = report.findings.into_iter().filter(|finding| finding.code == IGNORED);
-    let words = ignored.fold(words, |words, finding| format!("{words}; {}", finding.details));
+    let findings = report.findings.into_iter().filter(|finding| finding.code == IGNORED);
+    let words = findings.fold(words, |words, finding| format!("{words}; {}", finding.details));
     Err(Stop::Blocked(BlockReason::Unchanged(words)))
 }
 
@@ -171,7 +171,7 @@ async fn finish_task(
         return Ok(TaskEnd::Unchanged);
     }
     finish_draft::finish(step.run, step.spec, &step.draft, Some(task))?;
-    let left = task_files::left_to_others(step.run, task)?;
+    let others = task_files::left_to_others(step.run, task)?;
     let (said, mut proposed) = take_proposals(said);
     let (corrected, more) = take_proposals(corrected);
     proposed.extend(more);
@@ -196,10 +196,10 @@ async fn finish_task(
         evidence: Vec::new(),
         knowledge: knowledge::trailers(&knowledge::acceptable(step.run, proposed)?),
         reason,
-        left: left.keys().cloned().collect(),
+        left: others.keys().cloned().collect(),
     };
     let (mut fails, mut tests) = (false, String::new());
-    if left.is_empty() {
+    if others.is_empty() {
         let evidence =
             gather::gather_evidence(step.run, step.draft.evidence.take(), &step.draft.checked)
                 .await?;
@@ -212,7 +212,7 @@ async fn finish_task(
             .unwrap_or_default();
         step.draft.evidence = evidence;
     } else {
-        record.checks = not_run_on_a_part(step.run, &left);
+        record.checks = not_run_on_a_part(step.run, &others);
     }
     warn_of_left_out(step.run);
     edits::tell_of_edited_earlier(step.run, step.spec)?;
@@ -222,7 +222,7 @@ async fn finish_task(
     match record::task::commit(&step.run.recorder(), &step.run.session.tip, &record)? {
         Recorded::Done(commit) => {
             let subject = format!("{} {}", task.id, task.title);
-            let changed = changed_files(step.run.env.git, &step.run.session.tip, &commit)?;
+            let paths = changed_files(step.run.env.git, &step.run.session.tip, &commit)?;
             step.run.advance_leaving(&commit, &record.left)?;
             step.run.env.sink.emit(Event::TaskCompleted {
                 task: task.id.clone(),
@@ -230,7 +230,7 @@ async fn finish_task(
                 subject,
                 checks: record.checks.clone(),
                 fails,
-                files: in_short(&changed),
+                files: in_short(&paths),
                 tests,
                 millis: record.credit.spent.millis,
             });
@@ -313,16 +313,16 @@ pub(crate) fn complete_adopted(run: &Run<'_>, spec: &StageSpec) -> anyhow::Resul
     }
     let store = run.store();
     let mut plan = store.plan()?;
-    let adopted = run.session.completed_tasks();
+    let task_ids = run.session.completed_tasks();
     let is_open = |status| matches!(status, TaskStatus::Pending | TaskStatus::InProgress);
-    let mut changed = false;
+    let mut has_changes = false;
     for task in &mut plan.tasks {
-        if adopted.contains(&task.id.as_str()) && is_open(task.status) {
+        if task_ids.contains(&task.id.as_str()) && is_open(task.status) {
             task.status = TaskStatus::Completed;
-            changed = true;
+            has_changes = true;
         }
     }
-    if changed {
+    if has_changes {
         store.save(Artifact::ImplementationPlan, &plan)?;
     }
     Ok(())

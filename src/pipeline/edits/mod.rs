@@ -23,10 +23,10 @@ const TOLD: usize = 4_000;
 
 /// True if two texts differ in white space at most.
 fn alike(a: Option<String>, b: Option<String>) -> bool {
-    let squeezed = |text: Option<String>| -> Option<String> {
+    let without_space = |text: Option<String>| -> Option<String> {
         text.map(|text| text.chars().filter(|c| !c.is_whitespace()).collect())
     };
-    squeezed(a) == squeezed(b)
+    without_space(a) == without_space(b)
 }
 
 /// A person's changes in the stage's files since that person saw the commit `shown`.
@@ -47,12 +47,12 @@ pub(crate) fn edit_since(
         }
     }
     // Records follow their document: if it was edited, only the document counts as edited.
-    let changed = files.clone();
+    let all = files.clone();
     let held_in = |file: &Artifact| {
-        let own = file.document()?;
-        if spec.artifacts.contains(&own) { Some(own) } else { spec.document() }
+        let source = file.document()?;
+        if spec.artifacts.contains(&source) { Some(source) } else { spec.document() }
     };
-    files.retain(|file| held_in(file).is_none_or(|document| !changed.contains(&document)));
+    files.retain(|file| held_in(file).is_none_or(|document| !all.contains(&document)));
     let edit = Edit { since: shown.clone(), files, told: false };
     Ok((!edit.files.is_empty()).then_some(edit))
 }
@@ -60,16 +60,16 @@ pub(crate) fn edit_since(
 /// Warns about a person's edits of an earlier stage's document: they take effect without an
 /// approval, with the next commit, which names them.
 pub(crate) fn tell_of_edited_earlier(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
-    let done = run.session.done().into_iter();
+    let stages = run.session.done().into_iter();
     let documents: BTreeSet<Artifact> =
-        done.filter_map(|stage| run.session.row(stage).document()).collect();
-    let written = run.env.workspace.written();
-    let mut edited = run.edited_earlier.borrow_mut();
-    edited.clear();
+        stages.filter_map(|stage| run.session.row(stage).document()).collect();
+    let journal = run.env.workspace.written();
+    let mut names = run.edited_earlier.borrow_mut();
+    names.clear();
     let earlier = documents.into_iter().filter(|artifact| !spec.artifacts.contains(artifact));
     let paths: Vec<String> = earlier
         .map(|artifact| run.path_of(artifact))
-        .filter(|path| !written.is_as_written(path))
+        .filter(|path| !journal.is_as_written(path))
         .collect();
     if paths.is_empty() {
         return Ok(());
@@ -83,7 +83,7 @@ pub(crate) fn tell_of_edited_earlier(run: &Run<'_>, spec: &StageSpec) -> anyhow:
             "{path} has your edits since it was approved; they will be committed with {}; to discard them: git checkout HEAD -- {path}",
             spec.stage
         ));
-        edited.push(path);
+        names.push(path);
     }
     Ok(())
 }
@@ -96,8 +96,9 @@ pub(crate) fn note_edit(step: &mut Step<'_, '_>, shown: &Oid) -> anyhow::Result<
         None => Some(new),
         // A file restored to its first version is not edited.
         Some(earlier) => edit_since(step.run, step.spec, &earlier.since)?.and_then(|mut all| {
-            let theirs = |file: &Artifact| new.files.contains(file) || earlier.files.contains(file);
-            all.files.retain(theirs);
+            let is_theirs =
+                |file: &Artifact| new.files.contains(file) || earlier.files.contains(file);
+            all.files.retain(is_theirs);
             (!all.files.is_empty()).then_some(all)
         }),
     };
@@ -127,11 +128,11 @@ pub(crate) fn note_edit_by_hand(step: &mut Step<'_, '_>, draft: &Oid) -> anyhow:
 /// Records a person's edits of a document that a tool wrote in a run that was killed before it
 /// saved a draft. Returns true if there were any.
 pub(crate) fn note_edit_of_killed_draft(step: &mut Step<'_, '_>) -> anyhow::Result<bool> {
-    let written = step.run.env.workspace.written();
-    let paths = written.paths();
+    let journal = step.run.env.workspace.written();
+    let paths = journal.paths();
     let is_edited = step.spec.artifacts.iter().any(|artifact| {
         let path = step.run.path_of(*artifact);
-        paths.contains(&path) && !written.is_as_written(&path)
+        paths.contains(&path) && !journal.is_as_written(&path)
     });
     let tip = step.run.session.tip.clone();
     Ok(is_edited && note_edit_by_hand(step, &tip)?)
@@ -142,8 +143,8 @@ pub(crate) fn note_code_by_hand(step: &mut Step<'_, '_>, draft: &Entry) -> anyho
     if step.spec.approves != Approves::Tree {
         return Ok(false);
     }
-    let taken = approved_content::take_persons_code(step.run, step.spec, Some(&draft.commit))?;
-    if taken.is_empty() && !committed_by_hand(step.run, draft.parents.first())? {
+    let paths = approved_content::take_persons_code(step.run, step.spec, Some(&draft.commit))?;
+    if paths.is_empty() && !committed_by_hand(step.run, draft.parents.first())? {
         return Ok(false);
     }
     let since = draft.commit.clone();
@@ -159,10 +160,10 @@ fn committed_by_hand(run: &Run<'_>, since: Option<&Oid>) -> anyhow::Result<bool>
     };
     let tip = std::slice::from_ref(&run.session.tip);
     for commit in run.env.git.reader().walk(tip, std::slice::from_ref(since))? {
-        let ours = run.session.history.iter().any(|entry| entry.commit == commit.id);
-        if let ([parent], false) = (&commit.parents[..], ours) {
-            let changed = git::paths::changed(run.env.git, parent, &commit.id)?;
-            if changed.iter().any(|path| !path.starts_with(".cowork/")) {
+        let is_own = run.session.history.iter().any(|entry| entry.commit == commit.id);
+        if let ([parent], false) = (&commit.parents[..], is_own) {
+            let changes = git::paths::changed(run.env.git, parent, &commit.id)?;
+            if changes.iter().any(|path| !path.starts_with(".cowork/")) {
                 return Ok(true);
             }
         }
@@ -209,10 +210,10 @@ pub(crate) fn take_back(step: &mut Step<'_, '_>, shown: &Oid) -> anyhow::Result<
     note_edit(step, shown)?;
     let edit = step.draft.edit.take();
     let since = edit.map_or_else(|| shown.clone(), |edit| edit.since);
-    let said = put_back(step.run, step.spec, &since, AT_GATE)?;
+    let message = put_back(step.run, step.spec, &since, AT_GATE)?;
     step.draft.approvals.person = None;
     step.draft.by_hand = false;
-    Ok(said)
+    Ok(message)
 }
 
 /// Saves the stage's files as an attempt if they differ from `since`, and resets them to it.
@@ -235,17 +236,17 @@ pub(crate) fn put_back(
     };
     let now = git::snapshot::blob_ids(git, &recorder.tree(&run.session.tip)?, &paths)?;
     let before = git::snapshot::blob_ids(git, since, &paths)?;
-    let changed = paths.into_iter().zip(now.iter().zip(&before));
-    let changed: Vec<String> =
-        changed.filter(|(_, (now, before))| now != before).map(|(path, _)| path).collect();
-    if changed.is_empty() {
+    let changes = paths.into_iter().zip(now.iter().zip(&before));
+    let changes: Vec<String> =
+        changes.filter(|(_, (now, before))| now != before).map(|(path, _)| path).collect();
+    if changes.is_empty() {
         return Ok("the draft is as it was before your edit".to_owned());
     }
-    let file_names = file_names(&changed);
+    let file_names = file_names(&changes);
     let reason = format!("your edit of {file_names}, taken back");
     let number = record::attempt::keep(&recorder, &run.session.tip, &reason, Verdict::Edited)?;
-    record::refused::restore_worktree(&recorder, since, &changed)?;
-    run.env.workspace.written().adopt(&changed)?;
+    record::refused::restore_worktree(&recorder, since, &changes)?;
+    run.env.workspace.written().adopt(&changes)?;
     let session = &run.session.name;
     Ok(format!(
         "your edit of {file_names} is reverted and kept as attempt {number}{when}: \
@@ -261,9 +262,9 @@ fn file_names(paths: &[String]) -> String {
     };
     // JSON files follow their documents and need not be named.
     let documents = paths.iter().filter(|path| !path.ends_with(".json"));
-    let named: Vec<String> = match documents.clone().next() {
+    let list: Vec<String> = match documents.clone().next() {
         Some(_) => documents.map(name).collect(),
         None => paths.iter().map(name).collect(),
     };
-    named.join(", ")
+    list.join(", ")
 }

@@ -32,8 +32,8 @@ pub(crate) fn project_files(run: &Run<'_>) -> anyhow::Result<ProjectFiles> {
 /// The session's changes, including the code that is about to be committed for a task.
 pub(crate) fn code_changes(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<CodeChanges> {
     let tree = run.tree()?;
-    let committed = run.committed_code()?;
-    let mut changes = session::code_changes_with(run.env.git, &run.session, &tree, &committed)?;
+    let history = run.committed_code()?;
+    let mut changes = session::code_changes_with(run.env.git, &run.session, &tree, &history)?;
     if let Some(task) = task
         && (task_files::has_own_code(run, task)? || task_files::why_unchanged(run, task)?.is_some())
     {
@@ -56,8 +56,8 @@ pub(crate) fn tasks_with_code(
         true => code.has_work_of(plan, task),
         false => has_code(task),
     };
-    let coded = plan.tasks.iter().filter(is_coded);
-    Ok(coded.map(|task| task.id.clone()).collect())
+    let tasks = plan.tasks.iter().filter(is_coded);
+    Ok(tasks.map(|task| task.id.clone()).collect())
 }
 
 /// True if nothing was changed for a task that its actor has completed, and the actor gave no reason.

@@ -17,16 +17,16 @@ pub(crate) type Left = BTreeMap<String, String>;
 /// The uncommitted paths that other tasks without a commit (`open`) name and this task does not,
 /// each with the first such task.
 fn left_to(plan: &Plan, task: &str, open: &[String], uncommitted: &[String]) -> Left {
-    let own: BTreeSet<&str> = plan.files_of(task).collect();
-    let mut left = Left::new();
+    let own_paths: BTreeSet<&str> = plan.files_of(task).collect();
+    let mut others = Left::new();
     for other in open.iter().filter(|other| *other != task) {
-        for path in plan.files_of(other).filter(|path| !own.contains(path)) {
+        for path in plan.files_of(other).filter(|path| !own_paths.contains(path)) {
             if uncommitted.iter().any(|file| file == path) {
-                left.entry(path.to_owned()).or_insert_with(|| other.clone());
+                others.entry(path.to_owned()).or_insert_with(|| other.clone());
             }
         }
     }
-    left
+    others
 }
 
 /// The code in the working tree that a commit would contain now.
@@ -36,8 +36,8 @@ pub(crate) fn uncommitted_code(run: &Run<'_>) -> anyhow::Result<Vec<String>> {
 
 /// The uncommitted files that this task's commit leaves to other tasks.
 pub(crate) fn left_to_others(run: &Run<'_>, task: &Task) -> anyhow::Result<Left> {
-    let uncommitted = uncommitted_code(run)?;
-    if uncommitted.is_empty() {
+    let paths = uncommitted_code(run)?;
+    if paths.is_empty() {
         return Ok(Left::new());
     }
     let plan = run.store().plan()?;
@@ -45,7 +45,7 @@ pub(crate) fn left_to_others(run: &Run<'_>, task: &Task) -> anyhow::Result<Left>
     let open = open.into_iter().filter(|id| {
         plan.tasks.iter().any(|task| task.id == *id && task.status != TaskStatus::Blocked)
     });
-    Ok(left_to(&plan, &task.id, &open.collect::<Vec<_>>(), &uncommitted))
+    Ok(left_to(&plan, &task.id, &open.collect::<Vec<_>>(), &paths))
 }
 
 /// True if there is uncommitted code that goes into this task's commit.
@@ -95,13 +95,13 @@ pub(crate) fn pending_tasks(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<V
 
 /// The ids of the top-level tasks without a commit, in the order of their dependencies.
 pub(crate) fn open_tasks(run: &Run<'_>, plan: &Plan) -> anyhow::Result<Vec<String>> {
-    let done = run.session.completed_tasks();
+    let task_ids = run.session.completed_tasks();
     let mut order = task_order(plan).unwrap_or_else(|_| {
         plan.tasks.iter().filter(|task| task.is_top_level()).map(|t| t.id.clone()).collect()
     });
     let mut elsewhere = completed_by_parent(run)?;
     elsewhere.extend(merged_tasks(run.env.git, &run.session)?);
-    order.retain(|id| !done.contains(&id.as_str()) && !elsewhere.contains(id));
+    order.retain(|id| !task_ids.contains(&id.as_str()) && !elsewhere.contains(id));
     Ok(order)
 }
 
@@ -113,8 +113,8 @@ pub(crate) fn completed_by_parent(run: &Run<'_>) -> anyhow::Result<Vec<String>> 
     };
     let files = run.files_at(&start.commit);
     let tasks = Store::new(&files).plan()?.tasks.into_iter();
-    let completed = tasks.filter(|task| task.status == TaskStatus::Completed);
-    Ok(completed.map(|task| task.id).collect())
+    let complete = tasks.filter(|task| task.status == TaskStatus::Completed);
+    Ok(complete.map(|task| task.id).collect())
 }
 
 #[cfg(test)]

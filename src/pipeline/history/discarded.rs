@@ -44,18 +44,18 @@ impl Discarded {
         let base = git.resolve(&RefNames::local(&session.file.base.branch))?;
         let hidden: Vec<Oid> = std::iter::once(target.clone()).chain(base).collect();
         let leave = reader.walk(std::slice::from_ref(tip), &hidden)?;
-        let own = leave
+        let foreign = leave
             .iter()
             .filter(|commit| commit.parents.len() < 2 && is_a_persons(&commit.message))
             .map(|commit| format!("{} {}", commit.id.short(), subject(&commit.message)))
             .collect();
-        let mut pushed = Vec::new();
+        let mut remotes = Vec::new();
         for remote in git::refs::remote_branches(git, &branch)? {
             let Some(theirs) = git.resolve(remote.as_str())? else { continue };
             let hidden: Vec<Oid> = hidden.iter().cloned().chain([theirs]).collect();
-            let unpushed = reader.walk(std::slice::from_ref(tip), &hidden)?.len();
-            if unpushed < leave.len() {
-                pushed.push((remote.short().to_owned(), leave.len() - unpushed));
+            let count = reader.walk(std::slice::from_ref(tip), &hidden)?.len();
+            if count < leave.len() {
+                remotes.push((remote.short().to_owned(), leave.len() - count));
             }
         }
         let dirs = [name.artifact_dir(), name.record_dir()];
@@ -77,8 +77,8 @@ impl Discarded {
             branch,
             attempt: newest.unwrap_or(0).saturating_add(1),
             commits: leave.len(),
-            own,
-            pushed,
+            own: foreign,
+            pushed: remotes,
             edits: edits.map(|entry| entry.path).collect(),
             elsewhere,
         })
@@ -167,9 +167,9 @@ impl Discarded {
         if !self.edits.is_empty()
             && let Some(head) = git.resolve("HEAD")?
         {
-            let edited = git::snapshot::tree(git, &head, &self.edits)?;
+            let tree = git::snapshot::tree(git, &head, &self.edits)?;
             text.push_str("\nNot committed:\n");
-            text.push_str(&both(&head, &edited)?);
+            text.push_str(&both(&head, &tree)?);
         }
         Ok(text)
     }

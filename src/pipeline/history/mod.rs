@@ -17,14 +17,14 @@ use crate::stages::{self, code_stage, row};
 /// commit, or a draft of corrections.
 pub(crate) fn corrections_are_open(run: &Run<'_>) -> anyhow::Result<bool> {
     let drafts = run.earlier_drafts(code_stage());
-    let kept = kept_draft(run.env.git, &run.session, code_stage())?;
-    let begun = matches!(kept, Some(KeptDraft::Live(entry)) if entry.iterations() > drafts);
+    let draft = kept_draft(run.env.git, &run.session, code_stage())?;
+    let begun = matches!(draft, Some(KeptDraft::Live(entry)) if entry.iterations() > drafts);
     Ok(begun || draft_count::asked_for_more(run, code_stage(), drafts)?)
 }
 
 /// The next stage, or coding while its corrections are open.
 pub(crate) fn present_stage(run: &Run<'_>) -> anyhow::Result<Stage> {
     let next = run.session.next_stage().unwrap_or(stages::last());
-    let corrected = row(next).rechecks && corrections_are_open(run)?;
-    Ok(if corrected { code_stage() } else { next })
+    let is_correction = row(next).rechecks && corrections_are_open(run)?;
+    Ok(if is_correction { code_stage() } else { next })
 }

@@ -29,8 +29,8 @@ pub(crate) fn raise(run: &mut Run<'_>, to: Depth) -> anyhow::Result<()> {
     run.stage.set(history::present_stage(run)?);
     let has = |depth| stages::depth(depth).stages;
     let newest = run.session.newest_records(run.env.git)?;
-    let planned = planned_on(&run.session).filter(|planned| *planned != newest);
-    match planned.filter(|_| has(from) != has(to)) {
+    let base = planned_on(&run.session).filter(|planned| *planned != newest);
+    match base.filter(|_| has(from) != has(to)) {
         Some(target) => begin_again(run, &target, (from, to))?,
         None => go_on(run, (from, to))?,
     }
@@ -91,8 +91,8 @@ fn coding_has_begun(run: &Run<'_>) -> anyhow::Result<bool> {
         Kind::Draft(stage) => *stage == code,
         _ => false,
     });
-    let kept = kept_draft(run.env.git, &run.session, code)?;
-    Ok(begun || matches!(kept, Some(KeptDraft::Live(_))))
+    let draft = kept_draft(run.env.git, &run.session, code)?;
+    Ok(begun || matches!(draft, Some(KeptDraft::Live(_))))
 }
 
 /// The commit on which the plan of a quick session is based: the start commit, or in a change
@@ -174,9 +174,10 @@ pub(crate) fn give_documents(run: &mut Run<'_>) -> anyhow::Result<()> {
 fn documents(run: &Run<'_>, target: &Oid) -> anyhow::Result<Vec<(String, String)>> {
     let (git, name) = (run.env.git, &run.session.name);
     let newest = CommittedFiles::new(git, name, &run.session.newest_records(git)?);
-    let there = CommittedFiles::new(git, name, target);
+    let target_files = CommittedFiles::new(git, name, target);
     let plan = newest.read(Artifact::Plan)?;
-    let Some(plan) = plan.filter(|_| there.read(Artifact::Prd).is_ok_and(|prd| prd.is_none()))
+    let Some(plan) =
+        plan.filter(|_| target_files.read(Artifact::Prd).is_ok_and(|prd| prd.is_none()))
     else {
         return Ok(Vec::new());
     };
@@ -191,7 +192,8 @@ fn documents(run: &Run<'_>, target: &Oid) -> anyhow::Result<Vec<(String, String)
         files.extend(json.map(|text| (artifact_path(name, artifact), text)));
     }
     // From here on, the plan that a change request inherits from its parent contains only tasks.
-    let plan = there.read(Artifact::Plan)?.map(|plan| plan_parts::without_requirements(&plan));
+    let plan =
+        target_files.read(Artifact::Plan)?.map(|plan| plan_parts::without_requirements(&plan));
     files.extend(plan.map(|plan| (artifact_path(name, Artifact::Plan), plan)));
     Ok(files)
 }
@@ -214,8 +216,8 @@ pub(crate) fn raise_format(run: &mut Run<'_>, stage: Stage) -> anyhow::Result<()
     }
     let path = run.path_of(Artifact::Session);
     let text = render_json(&run.session.file)?;
-    let recorded = record::format::raise(&recorder, &tip, &path, &text, (&from, SCHEMA_VERSION))?;
-    match recorded {
+    let result = record::format::raise(&recorder, &tip, &path, &text, (&from, SCHEMA_VERSION))?;
+    match result {
         Some(Recorded::Done(commit)) => {
             run.note(format!(
                 "{path} is now in format {SCHEMA_VERSION} (was {from}): {}",

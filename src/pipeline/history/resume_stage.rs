@@ -3,9 +3,7 @@
 use crate::artifact::{Origin, TaskStatus};
 use crate::git::Oid;
 use crate::pipeline::draft::keep;
-use crate::pipeline::draft_state::{
-    CodeWords, DraftState, Edit, Next, Readings, SelfReview, tells_edit,
-};
+use crate::pipeline::draft_state::{DraftState, Edit, Next, Readings, tells_edit};
 use crate::pipeline::edits;
 use crate::pipeline::files::{approved_content, task_files};
 use crate::pipeline::history::waiting_draft::{
@@ -15,7 +13,7 @@ use crate::pipeline::other_models::Taken;
 use crate::pipeline::outcome::{HOOK_CHANGED, NO_VERDICT, UNCHANGED, UNJUDGED};
 use crate::pipeline::run::Run;
 use crate::pipeline::step::{self, Step};
-use crate::record::{self, Approval, Credit, DraftEnding, RestoredDraft};
+use crate::record::{self, Approval, DraftEnding, RestoredDraft};
 use crate::session::{Entry, KeptDraft, Kind, RefNames, Verdict, kept_draft, key};
 use crate::stage::Stage;
 use crate::stages::Approves;
@@ -24,7 +22,7 @@ use crate::stages::Approves;
 pub(crate) fn resume(step: &mut Step<'_, '_>) -> anyhow::Result<bool> {
     let stage = step.spec.stage;
     let offset = step.run.earlier_drafts(stage);
-    let mut aborted = false;
+    let mut is_abort = false;
     let live = match kept_draft(step.run.env.git, &step.run.session, stage)? {
         Some(KeptDraft::Live(entry)) if entry.iterations() > offset => Some(entry),
         // A person who aborted the draft has answered already.
@@ -39,7 +37,7 @@ pub(crate) fn resume(step: &mut Step<'_, '_>) -> anyhow::Result<bool> {
             None
         }
         Some(KeptDraft::Aborted) => {
-            aborted = true;
+            is_abort = true;
             None
         }
         Some(KeptDraft::LeftBehind(commit)) => {
@@ -81,7 +79,7 @@ pub(crate) fn resume(step: &mut Step<'_, '_>) -> anyhow::Result<bool> {
             step.run
                 .continues_transcript
                 .set(record::draft_refs::has_files(&step.run.recorder(), &step.run.session.tip)?);
-            if aborted {
+            if is_abort {
                 correct_the_whole(step.run, step.spec, offset)?;
             } else if edits::note_edit_of_killed_draft(step)? {
                 step.draft.iteration = offset + 1;
@@ -126,8 +124,8 @@ fn last_reading(run: &Run<'_>, stage: Stage) -> anyhow::Result<Option<Oid>> {
 
 /// True if the critic has rejected this draft with a verdict; giving no verdict does not count.
 fn is_judged_by_critic(run: &Run<'_>, stage: Stage, number: u32) -> anyhow::Result<bool> {
-    let said = run.feedback_so_far()?;
-    Ok(said.iter().any(|entry| {
+    let feedback = run.feedback_so_far()?;
+    Ok(feedback.iter().any(|entry| {
         (entry.stage, entry.iteration, entry.from) == (stage, number, Origin::Critic)
             && !entry.details.starts_with(NO_VERDICT)
     }))
@@ -137,20 +135,15 @@ fn is_judged_by_critic(run: &Run<'_>, stage: Stage, number: u32) -> anyhow::Resu
 fn resume_draft(step: &mut Step<'_, '_>, entry: &Entry) -> anyhow::Result<()> {
     let number = entry.iterations();
     let partial = entry.trailers.get(key::PARTIAL).is_some();
-    step.draft.credit = Credit::of(entry);
-    step.draft.words = entry.trailers.get(key::ACTOR_SAID).unwrap_or_default().to_owned();
-    step.draft.code_words = CodeWords::of(&entry.trailers);
-    let noted = |key| {
+    step.draft.read_notes(entry);
+    let commit_in = |key| {
         let commit = entry.trailers.get(key).and_then(|oid| oid.parse().ok());
         commit.filter(|commit| is_there(step.run, commit))
     };
-    step.draft.readings.person = noted(key::SEEN).or(step.draft.readings.person.take());
-    step.draft.readings.critic = noted(key::READ).or(step.draft.readings.critic.take());
+    step.draft.readings.person = commit_in(key::SEEN).or(step.draft.readings.person.take());
+    step.draft.readings.critic = commit_in(key::READ).or(step.draft.readings.critic.take());
     step.draft.edit = edit_noted(step.run, entry);
-    let own = entry.trailers.get(key::SELF_REVIEW).unwrap_or_default();
-    step.draft.self_review = SelfReview::parse(own);
     let reading = step.draft.self_review.reads().is_some_and(|oid| is_there(step.run, oid));
-    step.draft.taken = entry.trailers.get(key::ACTOR_MODEL).and_then(Taken::parse);
     let refusals = entry.trailers.get(key::REFUSALS);
     step.draft.refusals = refusals.and_then(|n| n.parse().ok()).unwrap_or(0);
     let ending = if partial { DraftEnding::Partial } else { DraftEnding::Whole };
@@ -189,10 +182,10 @@ fn resume_draft(step: &mut Step<'_, '_>, entry: &Entry) -> anyhow::Result<()> {
     if why.is_some_and(|why| why.split(' ').next() == Some(UNCHANGED)) {
         step.run.continues_transcript.set(false);
     }
-    let edited = edits::note_edit_by_hand(step, &entry.commit)?;
+    let has_edits = edits::note_edit_by_hand(step, &entry.commit)?;
     let broken_off = partial && step.spec.approves == Approves::Artifacts;
     if (stuck || broken_off || !partial && is_refused(step.run, step.spec.stage, number)?)
-        && (edited || edits::note_code_by_hand(step, entry)?)
+        && (has_edits || edits::note_code_by_hand(step, entry)?)
     {
         step.draft.iteration = if partial { number } else { number + 1 };
         return resume_edited(step);
@@ -241,21 +234,21 @@ fn resume_edited(step: &mut Step<'_, '_>) -> anyhow::Result<()> {
 /// draft's content is the same.
 fn resume_approvals(step: &mut Step<'_, '_>, entry: &Entry) -> anyhow::Result<()> {
     let bytes = approved_content::content_at(step.run, step.spec, &entry.commit)?;
-    let approved = bytes.is_approved_in(&entry.trailers);
-    if let Some(verdict) = entry.verdict().filter(|_| approved) {
+    let is_approved = bytes.is_approved_in(&entry.trailers);
+    if let Some(verdict) = entry.verdict().filter(|_| is_approved) {
         let by = entry.trailers.get(key::REVIEWED_BY);
         let by = by.or_else(|| entry.trailers.get(key::DECIDED_BY)).map(str::to_owned);
         step.draft.approvals.person = Some(Approval { bytes: bytes.clone(), verdict, by });
     }
-    let said = |key| entry.trailers.get(key).unwrap_or_default();
-    if said(key::CHALLENGER).split_once(' ') == Some(("approved", bytes.render().as_str())) {
+    let trailer = |key| entry.trailers.get(key).unwrap_or_default();
+    if trailer(key::CHALLENGER).split_once(' ') == Some(("approved", bytes.render().as_str())) {
         step.draft.approvals.challenger =
-            Some((bytes.clone(), said(key::CHALLENGER_SAID).to_owned()));
+            Some((bytes.clone(), trailer(key::CHALLENGER_SAID).to_owned()));
     }
-    let critic = said(key::CRITIC);
+    let critic = trailer(key::CRITIC);
     match critic.split_once(' ') {
         Some(("approved", judged)) if judged == bytes.render() => {
-            step.draft.approvals.critic = Some((bytes, said(key::CRITIC_SAID).to_owned()));
+            step.draft.approvals.critic = Some((bytes, trailer(key::CRITIC_SAID).to_owned()));
         }
         Some((who @ ("asks" | "actor"), words)) => {
             step.draft.gate.critic_asks = who == "asks";
@@ -294,32 +287,32 @@ fn passed_before(run: &Run<'_>, draft: &Entry) -> anyhow::Result<Option<Oid>> {
     let Some(before) = draft.parents.get(1).filter(|_| draft.verdict().is_none()) else {
         return Ok(None);
     };
-    let passed = run.session.entry_at(run.env.git, before)?;
+    let pass = run.session.entry_at(run.env.git, before)?;
     let same = |entry: &Entry| {
         entry.trailers.get(key::APPROVED).is_some()
             && (entry.kind.clone(), entry.iterations()) == (draft.kind.clone(), draft.iterations())
             && entry.parents.first() == draft.parents.first()
     };
-    Ok(passed.filter(same).map(|entry| entry.commit))
+    Ok(pass.filter(same).map(|entry| entry.commit))
 }
 
 /// True if checks, a hook or a critic refused this draft, and no person did: a person's refusal
 /// already requests another draft.
 fn is_refused(run: &Run<'_>, stage: Stage, number: u32) -> anyhow::Result<bool> {
-    let said = run.feedback_so_far()?;
-    let mut said = said
+    let feedback = run.feedback_so_far()?;
+    let mut entries = feedback
         .iter()
         .filter(|entry| (entry.stage, entry.iteration) == (stage, number))
         .filter(|entry| !tells_edit(entry) && !entry.is_note());
-    let first = said.next();
-    Ok(first.is_some() && first.into_iter().chain(said).all(|e| e.from != Origin::Human))
+    let first = entries.next();
+    Ok(first.is_some() && first.into_iter().chain(entries).all(|e| e.from != Origin::Human))
 }
 
 /// True if a critic or a person refused this draft. After a restart, drafts that checks or hooks
 /// refused are tried again: limits and hooks may have been fixed.
 fn refused_by_somebody(run: &Run<'_>, stage: Stage, number: u32) -> anyhow::Result<bool> {
-    let said = run.feedback_so_far()?;
-    Ok(said.iter().any(|entry| {
+    let feedback = run.feedback_so_far()?;
+    Ok(feedback.iter().any(|entry| {
         entry.stage == stage
             && entry.iteration == number
             && matches!(entry.from, Origin::Critic | Origin::Human | Origin::Challenger)

@@ -79,9 +79,9 @@ fn reset(run: &mut Run<'_>, way: &WayBack) -> anyhow::Result<()> {
 /// True if going back to `target` drops a draft of the stage, finished or not.
 fn drops_a_draft(run: &Run<'_>, stage: Stage, target: &Oid) -> anyhow::Result<bool> {
     let tip = &run.session.tip;
-    let kept = kept_draft(run.env.git, &run.session, stage)?;
+    let draft = kept_draft(run.env.git, &run.session, stage)?;
     Ok(tip != target
-        || matches!(kept, Some(KeptDraft::Live(_)))
+        || matches!(draft, Some(KeptDraft::Live(_)))
         || record::attempt::would_lose(&run.recorder(), tip)?)
 }
 
@@ -91,8 +91,8 @@ fn drops_a_draft(run: &Run<'_>, stage: Stage, target: &Oid) -> anyhow::Result<bo
 /// # Errors
 /// Exit 5 if the session has not reached the stage.
 pub fn before(session: &Session, stage: Stage) -> anyhow::Result<Oid> {
-    let reached = session.done().contains(&stage) || session.next_stage() == Some(stage);
-    if !reached || !session.order().contains(&stage) {
+    let is_reached = session.done().contains(&stage) || session.next_stage() == Some(stage);
+    if !is_reached || !session.order().contains(&stage) {
         return Err(Error::repository(format!(
             "'{}' has not reached {stage} yet, so there is nothing to go back to",
             session.name
@@ -109,11 +109,11 @@ pub fn before(session: &Session, stage: Stage) -> anyhow::Result<Oid> {
         _ => false,
     });
     let history = &round[..first.unwrap_or(round.len())];
-    let found =
+    let base =
         history.iter().rev().find(|entry| matches!(entry.kind, Kind::Stage(_) | Kind::Start));
     // A round of reviewers' comments starts with the commit of the comments.
-    let found = found.or(history.first());
-    found.map(|entry| entry.commit.clone()).ok_or_else(|| {
+    let base = base.or(history.first());
+    base.map(|entry| entry.commit.clone()).ok_or_else(|| {
         Error::repository(format!("'{}' has no start commit in its history", session.name)).into()
     })
 }
@@ -126,9 +126,9 @@ fn began_with(session: &Session, stage: Stage, last: Stage, start: &Entry) -> Er
         "'{name}' took its stages up to {last} from {from}, so it cannot go back to before {stage}"
     ));
     let next = session.order().into_iter().find(|other| *other > last);
-    let reached =
+    let is_reached =
         |next: &Stage| session.done().contains(next) || session.next_stage() == Some(*next);
-    if let Some(next) = next.filter(reached) {
+    if let Some(next) = next.filter(is_reached) {
         error =
             error.hint(format!("do its own stages again: git cowork revert {name} --to {next}"));
     }
@@ -153,7 +153,7 @@ pub(crate) fn restore_attempt(run: &mut Run<'_>, attempt: &Attempt) -> anyhow::R
     let recorder = run.recorder();
     let tip = run.session.tip.clone();
     record::attempt::check_rewind(&recorder, &tip, &attempt.tip)?;
-    let kept = if attempt.tip != tip || record::attempt::would_lose(&recorder, &tip)? {
+    let copy = if attempt.tip != tip || record::attempt::would_lose(&recorder, &tip)? {
         let reason = format!("before attempt {} was restored", attempt.number);
         Some(record::attempt::keep(&recorder, &tip, &reason, Verdict::Aborted)?)
     } else {
@@ -164,18 +164,18 @@ pub(crate) fn restore_attempt(run: &mut Run<'_>, attempt: &Attempt) -> anyhow::R
     let stage = history::present_stage(run)?;
     run.stage.set(stage);
     let draft = revive_draft(run, stage)?;
-    let left = unpack(run, attempt, draft.as_ref())?;
+    let rest = unpack(run, attempt, draft.as_ref())?;
     record::tags::add_missing(&run.recorder(), &run.session)?;
-    say_restored(run, attempt, kept, &left);
+    say_restored(run, attempt, copy, &rest);
     Ok(())
 }
 
 /// The attempt with the draft as its tip on which a person chose to go back: that answer is undone
 /// with what it did, or the next run would go back again.
 fn before_answer(run: &Run<'_>, attempt: &Attempt) -> anyhow::Result<Attempt> {
-    let left = Session::load(run.env.git, &attempt.session, &attempt.tip)?;
-    let done = attempt.back.as_ref().map(|back| back.to);
-    let waiting = left.waiting().filter(|waiting| done.is_some() && waiting.goes_back() == done);
+    let old = Session::load(run.env.git, &attempt.session, &attempt.tip)?;
+    let until = attempt.back.as_ref().map(|back| back.to);
+    let waiting = old.waiting().filter(|waiting| until.is_some() && waiting.goes_back() == until);
     let answer = waiting.and_then(|waiting| waiting.answer);
     let answer = answer.filter(|answer| answer.commit == attempt.tip);
     let draft = answer.and_then(|answer| answer.parents.into_iter().next());
@@ -210,34 +210,37 @@ fn unpack(run: &Run<'_>, attempt: &Attempt, draft: Option<&Oid>) -> anyhow::Resu
         edits.into_iter().partition(|path| dirty.contains(path) || lies_there(run, attempt, path));
     record::refused::restore_worktree(&run.recorder(), &attempt.commit, &free)?;
     let dirs = [run.session.name.artifact_dir(), run.session.name.record_dir()];
-    let drafted = match draft {
+    let draft_paths = match draft {
         Some(draft) => git::paths::changed(git, &attempt.tip, draft)?,
         None => Vec::new(),
     };
-    let ours = |path: &&String| in_session(path, &dirs) || drafted.contains(path);
-    let mut ours: Vec<String> = free.iter().filter(ours).cloned().collect();
+    let is_own = |path: &&String| in_session(path, &dirs) || draft_paths.contains(path);
+    let mut own_paths: Vec<String> = free.iter().filter(is_own).cloned().collect();
     if let Some(draft) = draft.filter(|_| attempt.holds_an_edit()) {
         // A person's edits of the draft count as theirs again.
-        let theirs = git::snapshot::blob_ids(git, &attempt.commit, &ours)?;
-        let drafted = git::snapshot::blob_ids(git, draft, &ours)?;
-        let mut same = theirs.iter().zip(&drafted).map(|(theirs, drafted)| theirs == drafted);
-        ours.retain(|_| same.next().unwrap_or_default());
+        let versions = git::snapshot::blob_ids(git, &attempt.commit, &own_paths)?;
+        let draft_paths = git::snapshot::blob_ids(git, draft, &own_paths)?;
+        let mut same = versions
+            .iter()
+            .zip(&draft_paths)
+            .map(|(versions, draft_paths)| versions == draft_paths);
+        own_paths.retain(|_| same.next().unwrap_or_default());
     }
-    run.env.workspace.written().adopt(&ours)?;
-    let mut left = Vec::new();
+    run.env.workspace.written().adopt(&own_paths)?;
+    let mut rest = Vec::new();
     for (path, blob) in there.iter().zip(git::blobs::hash_files(git, &there, Store::No)?) {
         if git::snapshot::blob_id(git, &attempt.commit, path)? != blob {
-            left.push(path.clone());
+            rest.push(path.clone());
         }
     }
-    Ok(left)
+    Ok(rest)
 }
 
 /// True if a file that git does not list (an ignored one) occupies an edit's path.
 fn lies_there(run: &Run<'_>, attempt: &Attempt, path: &str) -> bool {
-    let tracked =
+    let is_tracked =
         git::snapshot::blob_id(run.env.git, &attempt.tip, path).is_ok_and(|blob| blob.is_some());
-    !tracked && run.env.git.top().join(path).symlink_metadata().is_ok()
+    !is_tracked && run.env.git.top().join(path).symlink_metadata().is_ok()
 }
 
 fn say_restored(run: &Run<'_>, attempt: &Attempt, kept: Option<u32>, left: &[String]) {
@@ -313,22 +316,22 @@ pub(crate) fn keep_aborted(run: &Run<'_>, stage: Stage) -> anyhow::Result<u32> {
 /// are skipped. The first attempt of another kind ends the list: after a restore, older attempts
 /// do not belong to the present state.
 fn dropped(all: &[Attempt]) -> impl Iterator<Item = (&Attempt, &Back)> {
-    let left = all.iter().rev().filter(|attempt| attempt.can_be_undone());
-    left.map_while(|attempt| Some((attempt, attempt.back.as_ref()?)))
+    let newest = all.iter().rev().filter(|attempt| attempt.can_be_undone());
+    newest.map_while(|attempt| Some((attempt, attempt.back.as_ref()?)))
 }
 
 /// The feedback text that says that a person went back, and why.
 fn drop_words(back: &Back) -> String {
     let Back { to, from, reason, .. } = back;
-    let what = match to == from {
+    let event = match to == from {
         true => format!("a person dropped the earlier draft of {to}"),
         false => {
             format!("a person went back to {to} from {from}, and its earlier draft was dropped")
         }
     };
     match reason.as_str() {
-        "" => format!("{what} without a reason: do it differently"),
-        reason => format!("{what}: {reason}"),
+        "" => format!("{event} without a reason: do it differently"),
+        reason => format!("{event}: {reason}"),
     }
 }
 

@@ -3,14 +3,13 @@
 use crate::artifact::Origin;
 use crate::gate::Mode;
 use crate::git::{self, Oid};
-use crate::pipeline::draft_state::{CodeWords, Edit, Next, SelfReview};
+use crate::pipeline::draft_state::{Edit, Next, SelfReview};
 use crate::pipeline::edits;
 use crate::pipeline::files::approved_content;
-use crate::pipeline::other_models::Taken;
 use crate::pipeline::outcome::{Asked, UNJUDGED, WayBack};
 use crate::pipeline::run::Run;
 use crate::pipeline::step::Step;
-use crate::record::{self, Approval, Credit, in_session};
+use crate::record::{self, Approval, in_session};
 use crate::session::{Entry, Kind, RefNames, Session, Verdict, Waiting, key};
 use crate::stages::{Approves, StageSpec};
 
@@ -18,8 +17,8 @@ use crate::stages::{Approves, StageSpec};
 #[must_use]
 pub fn only_waits(session: &Session, mode: Mode) -> bool {
     let Some(waiting) = session.unanswered() else { return false };
-    let blocked = waiting.blocked().is_some();
-    !lacks_verdict(&waiting) && (mode == Mode::Wait || mode == Mode::Auto && blocked)
+    let is_blocked = waiting.blocked().is_some();
+    !lacks_verdict(&waiting) && (mode == Mode::Wait || mode == Mode::Auto && is_blocked)
 }
 
 /// True if the draft waits because a critic or challenger gave no verdict: it is asked again.
@@ -32,8 +31,8 @@ pub(crate) fn way_back(run: &Run<'_>) -> Option<WayBack> {
     let waiting = run.session.waiting()?;
     let to = waiting.goes_back()?;
     let reason = waiting.reason().unwrap_or_default();
-    let asked = Asked::parse(&reason, waiting.draft.iterations());
-    Some(WayBack::decided(waiting.stage, to, "", asked))
+    let request = Asked::parse(&reason, waiting.draft.iterations());
+    Some(WayBack::decided(waiting.stage, to, "", request))
 }
 
 /// Resumes from a waiting draft on the branch.
@@ -41,27 +40,22 @@ pub(super) fn resume_waiting(step: &mut Step<'_, '_>, waiting: &Waiting) -> anyh
     step.draft.iteration = waiting.draft.iterations();
     step.draft.commit = Some(waiting.draft.commit.clone());
     step.draft.next = Next::Review;
-    step.draft.credit = Credit::of(&waiting.draft);
-    step.draft.words = waiting.draft.trailers.get(key::ACTOR_SAID).unwrap_or_default().to_owned();
-    step.draft.code_words = CodeWords::of(&waiting.draft.trailers);
-    let own = waiting.draft.trailers.get(key::SELF_REVIEW).unwrap_or_default();
-    step.draft.self_review = SelfReview::parse(own);
-    step.draft.taken = waiting.draft.trailers.get(key::ACTOR_MODEL).and_then(Taken::parse);
+    step.draft.read_notes(&waiting.draft);
     step.run
         .continues_transcript
         .set(record::draft_refs::has_files(&step.run.recorder(), &step.run.session.tip)?);
     let critic = waiting.draft.trailers.get(key::CRITIC);
     step.draft.edit = edit_noted(step.run, &waiting.draft);
-    let changed = edits::note_edit_by_hand(step, &waiting.draft.commit)?;
+    let has_changes = edits::note_edit_by_hand(step, &waiting.draft.commit)?;
     let Some(answer) = &waiting.answer else {
-        let blocked = waiting.draft.trailers.get(key::STUCK);
-        if let Some(blocked) = blocked.filter(|_| lacks_verdict(waiting)) {
-            step.draft.gate.ask_again(blocked);
+        let reason = waiting.draft.trailers.get(key::STUCK);
+        if let Some(reason) = reason.filter(|_| lacks_verdict(waiting)) {
+            step.draft.gate.ask_again(reason);
             return resume_pass(step, &waiting.draft.commit);
         }
         step.draft.gate.note = waiting.reason();
         step.draft.gate.waits.clone_from(&step.draft.gate.note);
-        step.draft.gate.blocked = blocked.map(str::to_owned);
+        step.draft.gate.blocked = reason.map(str::to_owned);
         step.draft.gate.critic_asks = critic == Some("asks");
         return Ok(());
     };
@@ -69,26 +63,26 @@ pub(super) fn resume_waiting(step: &mut Step<'_, '_>, waiting: &Waiting) -> anyh
         Some(verdict @ (Verdict::Passed | Verdict::Edited | Verdict::Auto)) => {
             let bytes = approved_content::content_at(step.run, step.spec, &answer.commit)?;
             step.draft.commit = Some(answer.commit.clone());
-            let passed = answer.verdict() == Some(Verdict::Passed);
+            let is_pass = answer.verdict() == Some(Verdict::Passed);
             // A judge that approved before, or asked for this person's decision, is not asked
             // again.
-            let settled = |judge| {
-                let judged = passed && waiting.draft.trailers.get(judge).is_some();
-                judged.then(|| (bytes.clone(), String::new()))
+            let approval_of = |judge| {
+                let is_approved = is_pass && waiting.draft.trailers.get(judge).is_some();
+                is_approved.then(|| (bytes.clone(), String::new()))
             };
-            step.draft.approvals.critic = settled(key::CRITIC);
-            step.draft.approvals.challenger = settled(key::CHALLENGER);
+            step.draft.approvals.critic = approval_of(key::CRITIC);
+            step.draft.approvals.challenger = approval_of(key::CHALLENGER);
             // If a person approves the draft after their edit, it still counts as edited.
             let number = waiting.draft.iterations();
-            let edited = step.run.session.since_last_stage().iter().any(|entry| {
+            let has_edit = step.run.session.since_last_stage().iter().any(|entry| {
                 entry.kind == Kind::Review(step.spec.stage, Verdict::Edited)
                     && entry.iterations() == number
             });
             if let Some(edit) = &mut step.draft.edit {
                 // The person was shown this draft together with its check results.
-                edit.told |= !changed;
+                edit.told |= !has_changes;
             }
-            let verdict = match edited || step.draft.edit.is_some() {
+            let verdict = match has_edit || step.draft.edit.is_some() {
                 true => Verdict::Edited,
                 false => verdict,
             };

@@ -40,8 +40,8 @@ pub(crate) fn end_of_waiting(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<
     let Some((_, words)) = blocked::failure_of(&waiting) else {
         return Ok(StageEnd::Waiting(waiting.reason()));
     };
-    let said = said_of(&run.feedback_so_far()?, spec.stage, waiting.draft.iterations());
-    let error = failure(spec.stage, words, &said);
+    let reasons = said_of(&run.feedback_so_far()?, spec.stage, waiting.draft.iterations());
+    let error = failure(spec.stage, words, &reasons);
     Err(answers(run, spec)?.into_iter().fold(error, Error::hint).into())
 }
 
@@ -50,13 +50,13 @@ pub(crate) fn answers(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Vec<Str
     let Some(waiting) = run.session.waiting() else { return Ok(Vec::new()) };
     let (name, stage) = (&run.session.name, spec.stage);
     let review = format!("git cowork review {name}");
-    let there = shown::missing(run, spec)?.is_empty();
+    let is_there = shown::missing(run, spec)?.is_empty();
     let reason = waiting.blocked();
     let mut lines = Vec::new();
-    if there {
+    if is_there {
         lines.push(format!("read it: {}", reading(run, spec)));
     }
-    if there && can_pass(run, spec, &waiting)? {
+    if is_there && can_pass(run, spec, &waiting)? {
         lines.push(format!("pass it: {review} --pass"));
     }
     let does =
@@ -75,11 +75,11 @@ pub(crate) fn answers(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Vec<Str
     let asks = waiting.reason();
     if let Some(words) = reason.map(|(_, words)| words).or(asks.as_deref()) {
         let earlier = run.session.earlier(stage);
-        let asked = Asked::parse(words, waiting.draft.iterations()).map(|asked| asked.wish.stage);
-        let to = asked.filter(|to| earlier.contains(to)).or(earlier.last().copied());
+        let goal = Asked::parse(words, waiting.draft.iterations()).map(|asked| asked.wish.stage);
+        let to = goal.filter(|to| earlier.contains(to)).or(earlier.last().copied());
         lines.extend(to.map(|to| format!("go back to {to}: {review} --goto {to}")));
     }
-    if there && spec.approves == Approves::Artifacts {
+    if is_there && spec.approves == Approves::Artifacts {
         lines.push(format!("edit it: {review} --edit"));
     }
     lines.push(format!("start {stage} again: {review} --abort"));
@@ -97,8 +97,8 @@ fn can_pass(run: &Run<'_>, spec: &StageSpec, waiting: &Waiting) -> anyhow::Resul
     }
     let draft = DraftState::default();
     let is_code = spec.approves == Approves::Tree;
-    let shown = Some(&waiting.draft.commit);
-    Ok(broken_edit::broken(run, spec, &draft, shown, true)?.lines.is_empty()
+    let commit = Some(&waiting.draft.commit);
+    Ok(broken_edit::broken(run, spec, &draft, commit, true)?.lines.is_empty()
         && (!is_code || checks::check_report(run, spec, &draft)?.is_ok()))
 }
 

@@ -100,9 +100,9 @@ fn leave_blocked(step: &mut Step<'_, '_>, why: &BlockReason, words: &str) -> Ste
 
 /// True if a person who passes the draft decides in a judge's place, because one has refused it.
 fn is_refused_by_judge(step: &Step<'_, '_>) -> anyhow::Result<bool> {
-    let refused =
+    let refused_by =
         |judge| draft_count::has_refused(step.run, step.spec, step.draft.iteration, judge);
-    Ok(refused(Origin::Critic)? || refused(Origin::Challenger)?)
+    Ok(refused_by(Origin::Critic)? || refused_by(Origin::Challenger)?)
 }
 
 /// Asks a person how to continue, or ends the run if there is nobody to ask.
@@ -115,23 +115,23 @@ pub(crate) async fn stuck(step: &mut Step<'_, '_>, why: BlockReason) -> StepResu
         keep::mark(step, step.draft.iteration, DraftEnding::Whole);
     }
     // The configured limit, so that `status` can tell whether it was raised since.
-    let noted = why.render(used.max(step.run.env.config.iterations(step.spec.stage)), &words);
+    let note = why.render(used.max(step.run.env.config.iterations(step.spec.stage)), &words);
     if let Some(current) = step.run.current_draft.borrow_mut().as_mut() {
-        current.notes.stuck = Some(noted.clone());
+        current.notes.stuck = Some(note.clone());
     }
-    let said = said_of(&step.run.feedback_so_far()?, step.spec.stage, step.draft.iteration);
+    let reasons = said_of(&step.run.feedback_so_far()?, step.spec.stage, step.draft.iteration);
     let title = why.title(used, limit);
     if matches!(why, BlockReason::NoVerdict(..)) && step.run.env.gate.is_some() {
         // The draft is not at fault: who reads it decides in the critic's place.
-        step.draft.gate.ask_again(&noted);
+        step.draft.gate.ask_again(&note);
         return read_draft(step, words).await;
     }
     if why != BlockReason::Drafts {
         alert(step.run, step.spec.stage, &title, &words);
     }
     let has_draft = step.draft.iteration > step.draft.offset;
-    let Some(decision) = ask_what_now(step.run, step.spec, &title, &said, has_draft)? else {
-        return nobody_there(step, &why, &words, &said);
+    let Some(decision) = ask_what_now(step.run, step.spec, &title, &reasons, has_draft)? else {
+        return nobody_there(step, &why, &words, &reasons);
     };
     let words = match (decision, &why) {
         (LimitDecision::Retry, BlockReason::Replans(_)) => "do not go back: do it here".to_owned(),
@@ -142,16 +142,16 @@ pub(crate) async fn stuck(step: &mut Step<'_, '_>, why: BlockReason) -> StepResu
             // the judge's.
             step.draft.gate.critic_asks |= is_refused_by_judge(step)?;
             if !matches!(why, BlockReason::Replans(_)) {
-                step.draft.gate.blocked = Some(noted);
+                step.draft.gate.blocked = Some(note);
             }
             return read_draft(step, words).await;
         }
         (LimitDecision::GoBack(stage), _) => {
-            let asked = match why {
+            let request = match why {
                 BlockReason::Replans(asked) => Some(asked),
                 _ => None,
             };
-            return Err(Stop::go_back(WayBack::decided(step.spec.stage, stage, &words, asked)));
+            return Err(Stop::go_back(WayBack::decided(step.spec.stage, stage, &words, request)));
         }
         (LimitDecision::Abort, _) => {
             waiting::drop_draft(step)?;
@@ -176,8 +176,8 @@ pub(crate) async fn read_draft(step: &mut Step<'_, '_>, note: String) -> StepRes
     // If the run ends before the person has answered, for whatever reason, the next one must
     // ask again: the person, or the judge that gave no verdict.
     step.draft.gate.asks = (!step.draft.gate.asks_again).then(|| note.clone());
-    let asked = || BlockReason::Asked(note.clone()).render(0, &note);
-    step.draft.gate.blocked.get_or_insert_with(asked);
+    let question = || BlockReason::Asked(note.clone()).render(0, &note);
+    step.draft.gate.blocked.get_or_insert_with(question);
     step.draft.gate.note = Some(note);
     keep::keep(step)?;
     review::open_gate(step).await?;
@@ -188,8 +188,8 @@ pub(crate) async fn read_draft(step: &mut Step<'_, '_>, note: String) -> StepRes
 /// a role that wants to go back, too, but that is not a question.
 fn is_question(why: &BlockReason) -> bool {
     let BlockReason::Asked(words) = why else { return false };
-    let who = words.split_once(": ").map_or("", |(who, _)| who);
-    who.ends_with(" says") || who.ends_with(" asks")
+    let role = words.split_once(": ").map_or("", |(who, _)| who);
+    role.ends_with(" says") || role.ends_with(" asks")
 }
 
 /// Without a terminal: the draft waits for an answer if reviews wait, or if a role asks for a
@@ -215,8 +215,8 @@ fn nobody_there(
         }
         _ => "nothing is lost; on a terminal, choose how to continue: git cowork resume",
     };
-    let noted = why.render(0, "");
-    let other = other_way(noted.trim_end(), stage, step.run.env.config, name);
+    let kind = why.render(0, "");
+    let other = other_way(kind.trim_end(), stage, step.run.env.config, name);
     let wait = other_way("", stage, step.run.env.config, name);
     let mut error = failure(stage, words, said).hint(resume);
     if other != wait && !needs_none {
@@ -249,11 +249,11 @@ pub(crate) fn ask_what_now(
     let earlier = run.session.earlier(spec.stage);
     let more = run.env.config.iterations(spec.stage);
     let stage = spec.stage;
-    let asked = Stuck { stage, title, reasons: said, more, has_draft, earlier: &earlier };
-    let menu = Asks::Menu { title: title.to_owned(), keys: asked.choices() };
+    let question = Stuck { stage, title, reasons: said, more, has_draft, earlier: &earlier };
+    let menu = Asks::Menu { title: title.to_owned(), keys: question.choices() };
     let tree = run.tree()?;
     open_gate::open(run, spec, &tree, iteration, (menu, said.to_vec()))?;
-    let decision = gate.stuck(&asked);
+    let decision = gate.stuck(&question);
     run.env.gates.close(None);
     decision.map(Some)
 }

@@ -33,21 +33,21 @@ pub(crate) fn repetition(
     feedback: &[Feedback],
 ) -> anyhow::Result<Option<Repetition>> {
     let since = draft_count::answered_at(step)?;
-    let said = circle(&step.run.unsolved(feedback)?, step.spec.stage, step.draft.offset);
-    let worded = said.as_ref().map_or(0, |said| said.strikes);
+    let rejections = circle(&step.run.unsolved(feedback)?, step.spec.stage, step.draft.offset);
+    let count = rejections.as_ref().map_or(0, |rejections| rejections.strikes);
     let drafts = newest_drafts(step, since)?;
-    let unchanged = unchanged(step.run, step.spec, &drafts)?;
-    if unchanged > 1 && unchanged >= worded {
-        let what = if saves_nothing(step.run, step.spec, &drafts)? {
+    let same = unchanged(step.run, step.spec, &drafts)?;
+    if same > 1 && same >= count {
+        let words = if saves_nothing(step.run, step.spec, &drafts)? {
             "drafts in a row change nothing"
         } else {
             "drafts in a row are the same: the actor changes nothing after feedback"
         };
-        return Ok(Some(Repetition { strikes: unchanged, what: what.to_owned() }));
+        return Ok(Some(Repetition { strikes: same, what: words.to_owned() }));
     }
-    Ok(said.map(|said| Repetition {
-        strikes: said.strikes,
-        what: match said.alike {
+    Ok(rejections.map(|rejections| Repetition {
+        strikes: rejections.strikes,
+        what: match rejections.alike {
             Alike::Words => "rejections in a row say the same thing".to_owned(),
             Alike::Finding(id) => format!("rejections in a row find the same problem with {id}"),
         },
@@ -75,18 +75,18 @@ fn saves_nothing(run: &Run<'_>, spec: &StageSpec, drafts: &[Entry]) -> anyhow::R
 /// The last state of each of the newest complete drafts, newest first.
 fn newest_drafts(step: &Step<'_, '_>, since: u32) -> anyhow::Result<Vec<Entry>> {
     let Some(newest) = &step.draft.commit else { return Ok(Vec::new()) };
-    let beside = step.run.session.beside_tip(step.run.env.git, newest)?;
+    let entries = step.run.session.beside_tip(step.run.env.git, newest)?;
     let mut drafts: Vec<Entry> = Vec::new();
     let mut next = Some(newest.clone());
     while let Some(id) = next {
-        let Some(entry) = beside.iter().find(|entry| entry.commit == id) else { break };
-        let ended = entry.verdict() == Some(Verdict::Aborted) || entry.iterations() <= since;
-        if ended || drafts.len() >= usize::try_from(STRIKES)? {
+        let Some(entry) = entries.iter().find(|entry| entry.commit == id) else { break };
+        let is_end = entry.verdict() == Some(Verdict::Aborted) || entry.iterations() <= since;
+        if is_end || drafts.len() >= usize::try_from(STRIKES)? {
             break;
         }
         next = entry.parents.get(1).cloned();
-        let known = drafts.last().is_some_and(|d| d.iterations() == entry.iterations());
-        if !known && entry.trailers.get(key::PARTIAL).is_none() {
+        let is_listed = drafts.last().is_some_and(|d| d.iterations() == entry.iterations());
+        if !is_listed && entry.trailers.get(key::PARTIAL).is_none() {
             drafts.push(entry.clone());
         }
     }
@@ -94,12 +94,12 @@ fn newest_drafts(step: &Step<'_, '_>, since: u32) -> anyhow::Result<Vec<Entry>> 
 }
 
 fn differ(run: &Run<'_>, spec: &StageSpec, a: &Oid, b: &Oid) -> anyhow::Result<bool> {
-    let changed = git::paths::changed(run.env.git, a, b)?;
+    let paths = git::paths::changed(run.env.git, a, b)?;
     Ok(match spec.approves {
         Approves::Artifacts => {
             let documents = approved_content::document_paths(run, spec);
-            changed.iter().any(|path| documents.contains(path))
+            paths.iter().any(|path| documents.contains(path))
         }
-        Approves::Tree => changed.iter().any(|path| !path.starts_with(".cowork/")),
+        Approves::Tree => paths.iter().any(|path| !path.starts_with(".cowork/")),
     })
 }

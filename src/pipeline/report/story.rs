@@ -102,21 +102,21 @@ impl Size {
 
 /// Changes that no person has decided on, and repositories created in the working tree.
 fn left_to_a_person(run: &Run<'_>) -> String {
-    let proposed = protected_files::left_to_a_person(run).unwrap_or_default();
-    let made = run.env.workspace.command_effects().repositories();
-    let made: String =
-        made.iter().map(|one| format!("- {}\n", cell(&one.told(), MADE_MAX))).collect();
+    let proposals = protected_files::left_to_a_person(run).unwrap_or_default();
+    let repositories = run.env.workspace.command_effects().repositories();
+    let list: String =
+        repositories.iter().map(|one| format!("- {}\n", cell(&one.told(), MADE_MAX))).collect();
     let title = "Repositories that commands or tools made in the working tree; remove what nobody \
                  needs:";
-    let made = (!made.is_empty()).then(|| format!("{title}\n\n{made}"));
-    let all = [proposed, made.unwrap_or_default()];
+    let section = (!list.is_empty()).then(|| format!("{title}\n\n{list}"));
+    let all = [proposals, section.unwrap_or_default()];
     all.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// Reads the data from records and history.
 pub(super) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<Story> {
     let git = run.env.git;
-    let changed = project_files::code_since_start(run, &run.session.tip)?;
+    let paths = project_files::code_since_start(run, &run.session.tip)?;
     // Without a check report, the commit of the code names the log of the tests, and who approved it.
     let name = &run.session.name;
     let proofs = match run.depth().has(stages::verifying()) {
@@ -134,7 +134,7 @@ pub(super) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result
         features: store.features()?.features,
         tasks: store.plan()?.tasks,
         session: run.session.name.to_string(),
-        size: Size::of(run, &changed)?,
+        size: Size::of(run, &paths)?,
         uncovered: not_covered(run, store)?,
         proofs,
         judged: judged(run),
@@ -151,15 +151,15 @@ pub(super) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result
         story.works_on.insert(task.id.clone(), features);
         story.tasks.push(task.clone());
     }
-    story.read_commits(run, &changed)?;
-    let checked = run.session.stage_entry(stages::verifying());
-    if let Some(entry) = checked.or_else(|| run.session.stage_entry(stages::code_stage())) {
+    story.read_commits(run, &paths)?;
+    let check = run.session.stage_entry(stages::verifying());
+    if let Some(entry) = check.or_else(|| run.session.stage_entry(stages::code_stage())) {
         let then = run.files_at(&entry.commit);
         let features = Store::new(&then).features()?.features.into_iter();
         story.checked = features.map(|feature| (feature.id, feature.status)).collect();
     }
     if run.session.is_patch() {
-        let change = change::change_story(run, store, &changed)?;
+        let change = change::change_story(run, store, &paths)?;
         story.keep_what_is_done(&change);
         story.change = Some(change);
     }
@@ -170,11 +170,11 @@ pub(super) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result
     story
         .refused
         .sort_by_key(|said| (said.from != Origin::Human, std::cmp::Reverse(said.severity)));
-    let mut left = attempts(git, Some(&run.session.name))?;
-    left.retain(Attempt::can_be_undone);
+    let mut all = attempts(git, Some(&run.session.name))?;
+    all.retain(Attempt::can_be_undone);
     // A command that was killed and repeated has saved the same attempt twice.
-    left.dedup_by(|next, last| next.tip == last.tip && next.reason == last.reason);
-    story.attempts = left.into_iter().map(|attempt| attempt.reason).collect();
+    all.dedup_by(|next, last| next.tip == last.tip && next.reason == last.reason);
+    story.attempts = all.into_iter().map(|attempt| attempt.reason).collect();
     Ok(story)
 }
 
@@ -222,17 +222,18 @@ impl Story {
                     _ => self.beside.append(&mut files),
                 }
             }
-            let whose = match &entry.kind {
+            let owner = match &entry.kind {
                 Kind::Task(id) => id.as_str(),
                 _ => stages::code_stage().name(),
             };
             if entry.brings_code() {
                 // A task made from reviewers' comments is a correction as a whole.
-                let asked = self.tasks.iter().any(|one| one.id == whose && one.is_from_review());
-                let said = asked.then(|| commit_message::said_in(&entry.body)).into_iter();
-                let said = said.chain(commit_message::corrections_in(&entry.body));
-                let said = said.filter(|one| !one.is_empty());
-                self.corrected.extend(said.map(|one| (whose.to_owned(), one.to_owned())));
+                let is_review =
+                    self.tasks.iter().any(|one| one.id == owner && one.is_from_review());
+                let words = is_review.then(|| commit_message::said_in(&entry.body)).into_iter();
+                let words = words.chain(commit_message::corrections_in(&entry.body));
+                let words = words.filter(|one| !one.is_empty());
+                self.corrected.extend(words.map(|one| (owner.to_owned(), one.to_owned())));
             }
             if let Some(found) = entry.trailers.get(key::CHECKS) {
                 self.checks.push(found.to_owned());
@@ -257,8 +258,8 @@ impl Story {
     fn keep_what_is_done(&mut self, change: &ChangeStory) {
         let is_own = |id: &String| self.done.contains_key(id) || change.own_tasks.contains(id);
         self.tasks.retain(|task| is_own(&task.id));
-        let on = |task| self.works_on(task).iter().cloned();
-        let used: BTreeSet<String> = self.tasks.iter().flat_map(on).collect();
+        let features_of = |task| self.works_on(task).iter().cloned();
+        let used: BTreeSet<String> = self.tasks.iter().flat_map(features_of).collect();
         let used = self.features.iter().filter(|feature| used.contains(&feature.id));
         let met: BTreeSet<&String> = used.flat_map(|feature| &feature.requirement_ids).collect();
         let is_touched =
@@ -291,8 +292,8 @@ pub(crate) fn said_of_the_code(run: &Run<'_>, store: &Store<'_>) -> anyhow::Resu
         return Ok(String::new());
     }
     let mut whole = history.iter().filter(|entry| entry.kind == Kind::Stage(code_stage()));
-    let said = whole.find_map(|entry| {
+    let words = whole.find_map(|entry| {
         Some(commit_message::said_of_the_whole(&entry.body)).filter(|said| !said.is_empty())
     });
-    Ok(said.unwrap_or_default().to_owned())
+    Ok(words.unwrap_or_default().to_owned())
 }

@@ -52,11 +52,11 @@ pub(crate) fn give_answer(
     require_readable(run.env.git, &run.session)?;
     let spec = run.session.row(waiting.stage);
     run.stage.set(spec.stage);
-    let taken = approved_content::take_persons_code(run, spec, None)?;
+    let paths = approved_content::take_persons_code(run, spec, None)?;
     let result = record_answer(run, spec, &waiting, answer, editor);
     if !matches!(result, Ok(Some(_))) {
         keep::stop_cleanly(run, None)?;
-        run.env.workspace.written().forget(&taken)?;
+        run.env.workspace.written().forget(&paths)?;
     }
     result
 }
@@ -208,10 +208,10 @@ fn weigh(
         };
         run.note(format!("{goes} to the actor, so this is feedback, not a pass"));
     }
-    let said: Vec<String> =
+    let remarks: Vec<String> =
         (!words.is_empty()).then_some(words).into_iter().chain(comments).collect();
-    if !said.is_empty() {
-        return Ok((Verdict::Feedback, said));
+    if !remarks.is_empty() {
+        return Ok((Verdict::Feedback, remarks));
     }
     let missing = shown::missing(run, spec)?;
     if !missing.is_empty() {
@@ -224,9 +224,12 @@ fn weigh(
         .hint("or restore what was deleted: git checkout HEAD -- .cowork")
         .into());
     }
-    let drafted = approved_content::content_at(run, spec, &waiting.draft.commit)?;
-    let same =
-        drafted.same(run.env.git, &run.session, &approved_content::content_now(run, spec)?)?;
+    let draft_content = approved_content::content_at(run, spec, &waiting.draft.commit)?;
+    let same = draft_content.same(
+        run.env.git,
+        &run.session,
+        &approved_content::content_now(run, spec)?,
+    )?;
     Ok((if same { Verdict::Passed } else { Verdict::Edited }, Vec::new()))
 }
 
@@ -277,16 +280,16 @@ fn looked(
     waiting: &Waiting,
 ) -> anyhow::Result<Decision> {
     let mut reply = None;
-    let mut shown = None;
+    let mut last_shown = None;
     loop {
         let mut step = Step::new(run, spec);
         resume_stage::resume(&mut step)?;
-        step.draft.readings.person = shown.clone().or(step.draft.readings.person);
+        step.draft.readings.person = last_shown.clone().or(step.draft.readings.person);
         match shown::ask_person(&step, false, reply.take())? {
             Decision::Look => {
                 approved_content::take_persons_code(run, spec, None)?;
                 records::settle(run)?;
-                shown = Some(waiting.draft.commit.clone());
+                last_shown = Some(waiting.draft.commit.clone());
                 reply = Some(Reply { text: String::new(), redraws: true, calls: false });
             }
             Decision::TakeBack => {
@@ -335,9 +338,9 @@ pub(crate) fn approve(run: &mut Run<'_>, stage: Stage) -> anyhow::Result<Oid> {
     let result = approve_now(run, spec, &tip, &paths);
     if result.is_err() {
         // A refused approval leaves no records behind that were written for it.
-        let written = git::paths::changed(git, &before, &run.recorder().tree(&tip)?)?;
-        git::paths::restore_worktree(git, &before, &written)?;
-        run.env.workspace.written().forget(&written)?;
+        let new_paths = git::paths::changed(git, &before, &run.recorder().tree(&tip)?)?;
+        git::paths::restore_worktree(git, &before, &new_paths)?;
+        run.env.workspace.written().forget(&new_paths)?;
     }
     result
 }
@@ -358,8 +361,8 @@ fn approve_now(
                 let hint = "correct it and commit it (git commit), then run the command again";
                 return Err(Error::repository(unread.join("\n")).hint(hint).into());
             }
-            let changed = git::status::of(git, paths)?.into_iter().map(|entry| entry.path);
-            (approved_content::content_now(run, spec)?, changed.collect())
+            let edits = git::status::of(git, paths)?.into_iter().map(|entry| entry.path);
+            (approved_content::content_now(run, spec)?, edits.collect())
         }
         Approves::Tree => (approved_content::content_at(run, spec, tip)?, Vec::new()),
     };

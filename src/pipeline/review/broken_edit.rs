@@ -24,8 +24,8 @@ pub(crate) fn broken(
     if !lines.is_empty() {
         return Ok(Broken { lines, is_readable: false });
     }
-    let checked = with_checks && spec.approves == Approves::Artifacts;
-    let lines = match checked {
+    let runs_checks = with_checks && spec.approves == Approves::Artifacts;
+    let lines = match runs_checks {
         true => records::as_settled(run, |files| refused(run, spec, draft, files))?,
         false => Vec::new(),
     };

@@ -34,11 +34,11 @@ pub(crate) fn by_command(step: &mut Step<'_, '_>, bytes: &ApprovedContent) -> Re
         ("COWORK_ITERATION", step.draft.used().to_string()),
     ];
     let limit = Duration::from_secs(config.limits.command_timeout_max_s);
-    let said = gate::decide(command, step.run.env.git.top(), &about, limit);
+    let answer = gate::decide(command, step.run.env.git.top(), &about, limit);
     moment::end();
-    let said = said?;
+    let answer = answer?;
     let now = approved_content::content_now(step.run, step.spec)?;
-    let why = match said {
+    let why = match answer {
         _ if !bytes.same(step.run.env.git, &step.run.session, &now)? => {
             format!("the {} draft was changed while {name} looked at it", step.spec.stage)
         }
@@ -76,11 +76,11 @@ pub(crate) fn by_command(step: &mut Step<'_, '_>, bytes: &ApprovedContent) -> Re
 pub(crate) fn passes(run: &Run<'_>, spec: &StageSpec, edited: bool) -> anyhow::Result<bool> {
     let tree = run.env.gates.shown().filter(|_| !edited);
     let same = tree.map(|tree| holds(run, spec, &tree)).transpose()?.unwrap_or(false);
-    let refused = (!same).then(|| "the files have changed since they were shown there".to_owned());
-    if let Some(why) = &refused {
+    let reason = (!same).then(|| "the files have changed since they were shown there".to_owned());
+    if let Some(why) = &reason {
         run.warn(format!("the answer from another terminal does not count: {why}"));
     }
-    run.env.gates.close(refused);
+    run.env.gates.close(reason);
     Ok(same)
 }
 

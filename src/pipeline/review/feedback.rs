@@ -23,8 +23,8 @@ pub(crate) fn take_answer(step: &mut Step<'_, '_>, words: &[String]) -> anyhow::
 /// comments remain until they are sent.
 pub(crate) fn forget_comments(run: &Run<'_>, spec: &StageSpec, words: &str) -> anyhow::Result<()> {
     let file = crate::gate::comments_file(run.env.state.path(), spec.stage);
-    let written = std::fs::read_to_string(&file).unwrap_or_default();
-    if !words.contains(written.trim()) {
+    let text = std::fs::read_to_string(&file).unwrap_or_default();
+    if !words.contains(text.trim()) {
         return Ok(());
     }
     match std::fs::remove_file(&file) {
@@ -42,8 +42,8 @@ pub(crate) fn persons_words(
     number: u32,
     words: &[String],
 ) -> Vec<Feedback> {
-    let said = |words: &String| run.feedback(spec.stage, number, Origin::Human, words);
-    words.iter().map(said).collect()
+    let entry = |words: &String| run.feedback(spec.stage, number, Origin::Human, words);
+    words.iter().map(entry).collect()
 }
 
 /// Records the comments in a person's edit as feedback on the draft. The edit was made between
@@ -88,9 +88,9 @@ pub(crate) fn take_comments(
     spec: &StageSpec,
     shown: &Oid,
 ) -> anyhow::Result<Vec<String>> {
-    let mut found = Vec::new();
+    let mut details = Vec::new();
     if spec.approves == Approves::Tree {
-        return Ok(found);
+        return Ok(details);
     }
     let prefix = &run.env.config.review.comment_prefix;
     let before = run.files_at(shown);
@@ -98,15 +98,15 @@ pub(crate) fn take_comments(
     for artifact in spec.artifacts {
         let Some(text) = files.read(*artifact)? else { continue };
         let old = before.read(*artifact)?.unwrap_or_default();
-        let taken = comments::take(&text, &old, prefix);
-        if taken.text != text {
+        let result = comments::take(&text, &old, prefix);
+        if result.text != text {
             protected_files::tell_of_user_files(run);
-            files.write(*artifact, &taken.text)?;
+            files.write(*artifact, &result.text)?;
             // The write saved a copy with the comments in the state directory. No edit was
             // overwritten, so the copy is not reported.
             run.env.workspace.command_effects().take_user_files();
         }
-        found.extend(taken.comments.iter().map(|c| c.details(artifact.file_name())));
+        details.extend(result.comments.iter().map(|c| c.details(artifact.file_name())));
     }
-    Ok(found)
+    Ok(details)
 }

@@ -51,8 +51,8 @@ pub(crate) async fn pass_gate(step: &mut Step<'_, '_>) -> StepResult {
     match step.run.env.mode {
         Mode::Auto => {
             let before = step.draft.approvals.person.as_ref().map(|approval| approval.verdict);
-            let edited = step.draft.edit.is_some() || before == Some(Verdict::Edited);
-            let verdict = if edited { Verdict::Edited } else { Verdict::Auto };
+            let is_edit = step.draft.edit.is_some() || before == Some(Verdict::Edited);
+            let verdict = if is_edit { Verdict::Edited } else { Verdict::Auto };
             step.draft.approvals.person = Some(Approval { bytes, verdict, by: None });
             Ok(())
         }
@@ -71,76 +71,76 @@ pub(crate) async fn open_gate(step: &mut Step<'_, '_>) -> StepResult {
     let mut reply = None;
     let mut looked_again = false;
     let (shown, decision) = loop {
-        let shown = step.draft.commit.clone();
+        let commit = step.draft.commit.clone();
         let decision = shown::ask_person(step, true, reply.take());
         if !matches!(decision, Ok(Decision::PassedElsewhere)) {
             step.run.env.gates.close(None);
         }
-        match (decision?, shown) {
-            (Decision::TakeBack, Some(shown)) => {
-                let unread = edits::records::unreadable(step.run, Some(&shown))?.join("\n");
-                let said = edits::take_back(step, &shown)?;
+        match (decision?, commit) {
+            (Decision::TakeBack, Some(commit)) => {
+                let unread = edits::records::unreadable(step.run, Some(&commit))?.join("\n");
+                let message = edits::take_back(step, &commit)?;
                 // The text that could not be parsed is gone.
                 step.draft.gate.asks.take_if(|asks| *asks == unread);
                 keep::keep(step)?;
-                step.draft.readings.person = Some(shown);
+                step.draft.readings.person = Some(commit);
                 // Remarks about the edit no longer apply.
                 step.draft.gate.note.clone_from(&step.draft.gate.asks);
                 if step.spec.approves == Approves::Tree {
                     // The checks ran on the edit; they must run again without it.
-                    step.run.note(said);
+                    step.run.note(message);
                     return Err(Stop::Again);
                 }
-                reply = Some(Reply { text: said, redraws: true, calls: false });
+                reply = Some(Reply { text: message, redraws: true, calls: false });
             }
-            (Decision::Look, Some(shown)) if step.spec.approves == Approves::Artifacts => {
+            (Decision::Look, Some(commit)) if step.spec.approves == Approves::Artifacts => {
                 save_edited(step)?;
                 // The draft is compared with the one that the person edited first.
                 let before = step.draft.edit.as_ref().map(|edit| edit.since.clone());
-                step.draft.readings.person = Some(before.unwrap_or(shown));
+                step.draft.readings.person = Some(before.unwrap_or(commit));
                 reply = Some(Reply { text: String::new(), redraws: true, calls: false });
                 looked_again = true;
             }
-            (Decision::OtherModel, shown) => {
+            (Decision::OtherModel, commit) => {
                 let (changed, said) = other_model::take(step).await?;
                 if changed {
-                    note_edits_meanwhile(step, shown.as_ref())?;
+                    note_edits_meanwhile(step, commit.as_ref())?;
                     keep::keep(step)?;
                 }
                 reply = Some(Reply::at_once(said));
             }
-            (Decision::Question(text), shown) => {
-                note_edits_meanwhile(step, shown.as_ref())?;
+            (Decision::Question(text), commit) => {
+                note_edits_meanwhile(step, commit.as_ref())?;
                 reply = Some(question::ask(step, &text).await?);
                 opens(step);
             }
-            (decision, shown) => break (shown, decision),
+            (decision, commit) => break (commit, decision),
         }
     };
     // Code is edited in an editor that the gate opens, or beside the gate.
-    let edited = keep_persons_code(step)?;
+    let has_edits = keep_persons_code(step)?;
     let why = step.draft.gate.note.take();
     let asks = step.draft.gate.asks.take().or_else(|| why.clone());
-    let blocked = step.draft.gate.blocked.take();
+    let block = step.draft.gate.blocked.take();
     step.draft.readings.person = shown;
-    if decision == Decision::PassedElsewhere && !decided::passes(step.run, step.spec, edited)? {
+    if decision == Decision::PassedElsewhere && !decided::passes(step.run, step.spec, has_edits)? {
         decided::note_code_edit(step);
         save_answered(step)?;
-        ask_again(&mut step.draft, asks, blocked);
+        ask_again(&mut step.draft, asks, block);
         return Err(Stop::Again);
     }
     match decision {
         Decision::Pass | Decision::PassedElsewhere => {
             let unread = edits::records::settle(step.run)?.refusals;
             if !unread.is_empty() {
-                if blocked.is_some() {
+                if block.is_some() {
                     // The gate opens on the question before it opens on the text.
                     step.run.warn(unread.join("\n"));
                 }
-                ask_again(&mut step.draft, asks, blocked);
+                ask_again(&mut step.draft, asks, block);
                 return Err(Stop::Again);
             }
-            let verdict = if edited { Verdict::Edited } else { Verdict::Passed };
+            let verdict = if has_edits { Verdict::Edited } else { Verdict::Passed };
             note_pass(step, verdict)?;
             if std::mem::take(&mut step.draft.gate.critic_asks) {
                 // The critic asked for a person's decision, and this is the decision.
@@ -166,13 +166,13 @@ pub(crate) async fn open_gate(step: &mut Step<'_, '_>) -> StepResult {
         }
         Decision::Look => {
             // If this version passes, it passes as a person's edit.
-            if let Some(since) = step.draft.readings.person.clone().filter(|_| edited) {
+            if let Some(since) = step.draft.readings.person.clone().filter(|_| has_edits) {
                 step.draft.edit = Some(Edit { since, files: Vec::new(), told: false });
                 keep::keep(step)?;
             }
             step.draft.gate.note = why;
             step.draft.gate.shows_edit = true;
-            ask_again(&mut step.draft, asks, blocked);
+            ask_again(&mut step.draft, asks, block);
             Err(Stop::Again)
         }
         Decision::Feedback(text) => {
@@ -185,8 +185,8 @@ pub(crate) async fn open_gate(step: &mut Step<'_, '_>) -> StepResult {
             Err(Stop::Again)
         }
         Decision::GoBack(stage) => {
-            let asked = asks.and_then(|words| Asked::parse(&words, step.draft.iteration));
-            Err(Stop::go_back(WayBack::decided(step.spec.stage, stage, "", asked)))
+            let request = asks.and_then(|words| Asked::parse(&words, step.draft.iteration));
+            Err(Stop::go_back(WayBack::decided(step.spec.stage, stage, "", request)))
         }
         Decision::Raise(depth) => {
             keep::keep(step)?;
@@ -202,7 +202,7 @@ pub(crate) async fn open_gate(step: &mut Step<'_, '_>) -> StepResult {
             if let Some(shown) = step.draft.readings.person.clone() {
                 edits::note_edit(step, &shown)?;
             }
-            step.draft.gate.blocked = blocked;
+            step.draft.gate.blocked = block;
             let why = if unread.is_empty() { why } else { Some(unread.join("\n")) };
             waiting::leave_waiting(step, why)
         }
@@ -220,13 +220,13 @@ fn ask_again(draft: &mut DraftState, asks: Option<String>, blocked: Option<Strin
 
 /// Adds a person's edits of code to the draft and saves it. True if there were any.
 fn keep_persons_code(step: &mut Step<'_, '_>) -> anyhow::Result<bool> {
-    let edited =
+    let has_edits =
         !approved_content::take_persons_code(step.run, step.spec, step.draft.commit.as_ref())?
             .is_empty();
-    if edited {
+    if has_edits {
         keep::keep(step)?;
     }
-    Ok(edited)
+    Ok(has_edits)
 }
 
 /// Reports that the gate waits for a person.
@@ -252,19 +252,19 @@ fn note_edits_meanwhile(step: &mut Step<'_, '_>, shown: Option<&Oid>) -> anyhow:
 /// Asks a person what to do with their edit that the checks refuse.
 pub(crate) async fn refused_edit(step: &mut Step<'_, '_>, report: &Report) -> StepResult {
     let why = step.draft.gate.note.take();
-    let refused = "your edit does not pass the checks";
+    let remark = "your edit does not pass the checks";
     let why = match why {
-        Some(why) if step.draft.by_hand => format!("{why}; {refused}"),
+        Some(why) if step.draft.by_hand => format!("{why}; {remark}"),
         Some(why) => why,
-        None => refused.to_owned(),
+        None => remark.to_owned(),
     };
     if step.run.env.mode == Mode::Ask {
         step.draft.gate.note = Some(format!("{why}; if you pass it anyway, the actor must fix it"));
         open_gate(step).await?;
         return Err(Stop::Again);
     }
-    let found: Vec<&str> = report.findings.iter().map(|f| f.details.as_str()).collect();
-    waiting::leave_waiting(step, Some(format!("{why}: {}", found.join("; "))))
+    let details: Vec<&str> = report.findings.iter().map(|f| f.details.as_str()).collect();
+    waiting::leave_waiting(step, Some(format!("{why}: {}", details.join("; "))))
 }
 
 /// Saves a person's edit as the draft, on which the checks have not run; comments in it go to the
@@ -300,8 +300,8 @@ fn save_edited(step: &mut Step<'_, '_>) -> anyhow::Result<()> {
 fn note_pass(step: &mut Step<'_, '_>, verdict: Verdict) -> anyhow::Result<()> {
     let bytes = approved_content::content_now(step.run, step.spec)?;
     let by = Some(git::state::author(step.run.env.git)?);
-    let edited = step.draft.edit.is_some() && verdict == Verdict::Passed;
-    let verdict = if edited { Verdict::Edited } else { verdict };
+    let is_edit = step.draft.edit.is_some() && verdict == Verdict::Passed;
+    let verdict = if is_edit { Verdict::Edited } else { verdict };
     step.draft.approvals.person = Some(Approval { bytes, verdict, by });
     keep::keep(step)
 }
@@ -309,12 +309,12 @@ fn note_pass(step: &mut Step<'_, '_>, verdict: Verdict) -> anyhow::Result<()> {
 /// Updates the records of the draft from its documents before anybody reviews it. A person's edit
 /// that cannot be parsed goes back to the person.
 pub(crate) async fn read_edits(step: &mut Step<'_, '_>) -> StepResult {
-    let settled = records::settle(step.run)?;
-    if !settled.refusals.is_empty() {
-        return refused_text(step, &settled.refusals).await;
+    let result = records::settle(step.run)?;
+    if !result.refusals.is_empty() {
+        return refused_text(step, &result.refusals).await;
     }
-    let own = |artifact: &Artifact| step.spec.artifacts.contains(artifact);
-    if settled.changed.iter().any(own) {
+    let is_own = |artifact: &Artifact| step.spec.artifacts.contains(artifact);
+    if result.changed.iter().any(is_own) {
         keep::keep(step)?;
     }
     Ok(())

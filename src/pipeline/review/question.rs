@@ -15,22 +15,22 @@ use crate::stages::CHALLENGER;
 
 /// Asks the question, shows the answer and saves both with the draft. Returns the gate's reply.
 pub(crate) async fn ask(step: &mut Step<'_, '_>, question: &str) -> anyhow::Result<Reply> {
-    let answered = answer(step, question).await;
+    let result = answer(step, question).await;
     step.draft.credit.merge(step::take_credit(step.run));
-    let said = |text: String| Reply { text, redraws: false, calls: true };
-    let answer = match answered {
+    let reply = |text: String| Reply { text, redraws: false, calls: true };
+    let answer = match result {
         Ok(answer) => answer,
-        Err(error) if kind_of(&error) == Kind::Model => return Ok(said(no_answer(&error))),
+        Err(error) if kind_of(&error) == Kind::Model => return Ok(reply(no_answer(&error))),
         Err(error) => return Err(error),
     };
     if answer.trim().is_empty() {
-        return Ok(said("the actor gave no answer".to_owned()));
+        return Ok(reply("the actor gave no answer".to_owned()));
     }
     let (stage, iteration) = (step.spec.stage, step.draft.iteration);
     keep::keep_answer(step, (question, &answer))?;
     let question = question.to_owned();
     step.run.env.sink.emit(Event::QuestionAnswered { stage, iteration, question, answer });
-    Ok(said(String::new()))
+    Ok(reply(String::new()))
 }
 
 async fn answer(step: &Step<'_, '_>, question: &str) -> anyhow::Result<String> {

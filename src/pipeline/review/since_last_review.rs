@@ -36,12 +36,16 @@ pub(crate) fn since_last_review(
     edit: Option<&Edit>,
 ) -> anyhow::Result<SecondLook> {
     let Some(seen) = &step.draft.readings.person else {
-        let said = notes_since(step, step.draft.offset)?;
+        let notes = notes_since(step, step.draft.offset)?;
         let actor_said = shows_prose(step.spec).then(|| closing(&step.draft)).flatten();
-        return Ok(SecondLook { said, actor_said, ..first_look(step.run, step.spec, tree)? });
+        return Ok(SecondLook {
+            said: notes,
+            actor_said,
+            ..first_look(step.run, step.spec, tree)?
+        });
     };
     let diff = approved_content::shown_diff(step.run, step.spec, seen, tree, DiffStyle::Patch)?;
-    let unchanged = diff.trim().is_empty();
+    let is_same = diff.trim().is_empty();
     let before = step.run.files_at(seen);
     let changes = match step.spec.approves {
         Approves::Artifacts => {
@@ -49,19 +53,19 @@ pub(crate) fn since_last_review(
         }
         Approves::Tree => Vec::new(),
     };
-    let shown = step.run.session.entry_at(step.run.env.git, seen)?;
-    let from = shown.map_or(step.draft.offset, |entry| entry.iterations());
-    let said = said_since(step, from)?;
-    let alone = said.len() == 1;
-    let mut said = said
+    let last = step.run.session.entry_at(step.run.env.git, seen)?;
+    let from = last.map_or(step.draft.offset, |entry| entry.iterations());
+    let remarks = said_since(step, from)?;
+    let alone = remarks.len() == 1;
+    let mut remarks = remarks
         .into_iter()
         .map(|details| {
             let outcome =
-                outcome_of(step.run, step.spec, &before, &details, &changes, alone, unchanged)?;
+                outcome_of(step.run, step.spec, &before, &details, &changes, alone, is_same)?;
             Ok(Said { text: comments::words(&details).to_owned(), outcome })
         })
         .collect::<anyhow::Result<Vec<Said>>>()?;
-    said.extend(notes_since(step, from)?);
+    remarks.extend(notes_since(step, from)?);
     // What a person edited is compared with the draft as it was before.
     let is_edit = edit.is_some_and(|edit| edit.since == *seen);
     let since = Since::of(diff, &record_diff::summary(&changes));
@@ -73,8 +77,8 @@ pub(crate) fn since_last_review(
     Ok(SecondLook {
         since: since.map(heading),
         added: added(&changes),
-        actor_said: closing(&step.draft).filter(|_| !said.is_empty() || shows_prose(step.spec)),
-        said,
+        actor_said: closing(&step.draft).filter(|_| !remarks.is_empty() || shows_prose(step.spec)),
+        said: remarks,
     })
 }
 
@@ -116,13 +120,13 @@ fn added(changes: &[Change]) -> Vec<String> {
 /// The person's feedback at or after draft `from`, the one they last saw; newest round only.
 fn said_since(step: &Step<'_, '_>, from: u32) -> anyhow::Result<Vec<String>> {
     let rounds = from.max(step.draft.offset)..step.draft.iteration;
-    let theirs = step.run.feedback_so_far()?.into_iter().filter(|entry| {
+    let entries = step.run.feedback_so_far()?.into_iter().filter(|entry| {
         entry.stage == step.spec.stage
             && entry.is_persons_word()
             && rounds.contains(&entry.iteration)
             && !tells_edit(entry)
     });
-    Ok(theirs.map(|entry| entry.details).collect())
+    Ok(entries.map(|entry| entry.details).collect())
 }
 
 /// The notes the person typed while the drafts after `from` were made (`from` is the draft they
@@ -150,10 +154,10 @@ fn outcome_of(
     if unchanged {
         return Ok(Some("nothing changed".to_owned()));
     }
-    let named: Vec<&Change> =
+    let mentions: Vec<&Change> =
         changes.iter().filter(|change| details.contains(&change.id)).collect();
-    if !named.is_empty() {
-        return Ok(Some(format!("done: {}", record_diff::names(&named, NAMED))));
+    if !mentions.is_empty() {
+        return Ok(Some(format!("done: {}", record_diff::names(&mentions, NAMED))));
     }
     if let Some((file, passage)) = comments::place(details) {
         let document = spec.artifacts.iter().find(|artifact| artifact.file_name() == file);

@@ -81,18 +81,18 @@ pub(crate) fn leave_waiting(step: &mut Step<'_, '_>, why: Option<String>) -> Ste
         }
         None => "",
     };
-    let edited = step.draft.edit.as_ref().map(Edit::render).unwrap_or_default();
-    let taken = step.draft.taken.as_ref().map(Taken::render).unwrap_or_default();
+    let edit = step.draft.edit.as_ref().map(Edit::render).unwrap_or_default();
+    let model = step.draft.taken.as_ref().map(Taken::render).unwrap_or_default();
     let (recorder, own) = (step.run.recorder(), step.draft.self_review.outcome());
-    let said = step.draft.said();
+    let closing = step.draft.said();
     let code_said = step.draft.code_words.values();
     let mut marks = vec![
         (key::CRITIC, critic),
         (key::CHALLENGER, challenger),
-        (key::EDITED, edited.as_str()),
-        (key::ACTOR_SAID, said.as_str()),
+        (key::EDITED, edit.as_str()),
+        (key::ACTOR_SAID, closing.as_str()),
         (key::SELF_REVIEW, own),
-        (key::ACTOR_MODEL, taken.as_str()),
+        (key::ACTOR_MODEL, model.as_str()),
         (key::STUCK, step.draft.gate.blocked.as_deref().unwrap_or_default()),
     ];
     marks.extend(code_said.iter().map(|words| (key::CODE_SAID, words.as_str())));

@@ -34,7 +34,7 @@ pub(super) fn bring_in(run: &Run<'_>, part: &Part<'_>, changes: Vec<LinkedChange
     let mut brought = Brought::default();
     for change in changes {
         let path = change.path.clone();
-        let taken = match path.starts_with(".cowork/") {
+        let result = match path.starts_with(".cowork/") {
             true => document(run, part, change).map(|document| brought.documents.push(document)),
             false => file(run, part, &change).map(|changed| {
                 if changed {
@@ -42,7 +42,7 @@ pub(super) fn bring_in(run: &Run<'_>, part: &Part<'_>, changes: Vec<LinkedChange
                 }
             }),
         };
-        if let Err(why) = taken {
+        if let Err(why) = result {
             brought.refused.push((path, why));
         }
     }
@@ -74,10 +74,11 @@ fn document(
 ) -> Result<(Artifact, String), String> {
     let name = &run.session.name;
     let is_it = |artifact: &&Artifact| artifact_path(name, **artifact) == change.path;
-    let own = Artifact::ALL.iter().find(is_it);
-    let Some(artifact) = own.filter(|own| part.tools.contains(&own.save_tool())) else {
-        return Err(match own {
-            Some(own) if own.is_json() => {
+    let candidate = Artifact::ALL.iter().find(is_it);
+    let Some(artifact) = candidate.filter(|candidate| part.tools.contains(&candidate.save_tool()))
+    else {
+        return Err(match candidate {
+            Some(candidate) if candidate.is_json() => {
                 "git-cowork generates it from the documents; edit those".to_owned()
             }
             _ => format!("the {} stage must not change it", part.spec.stage),

@@ -53,11 +53,11 @@ impl<'a> AgentWorktree<'a> {
         let (git, state) = (run.env.git, run.env.state);
         let (tree, notes) = places(state);
         let is_new = !(run.has_agent_worktree.get() && tree.exists());
-        let left = match is_new && bring_in::is_there(state, &tree) {
+        let documents = match is_new && bring_in::is_there(state, &tree) {
             true => left_by_killed(run, part, &needs),
             false => Vec::new(),
         };
-        let linked = match is_new {
+        let repository = match is_new {
             true => make(run, &tree, &notes)?,
             false => worktree::take_up(git, &tree)?,
         };
@@ -79,10 +79,10 @@ impl<'a> AgentWorktree<'a> {
             run,
             title: needs.title,
             place,
-            linked,
+            linked: repository,
             workspace,
             shown: RefCell::default(),
-            left: RefCell::new(left),
+            left: RefCell::new(documents),
         })
     }
 
@@ -96,9 +96,9 @@ impl<'a> AgentWorktree<'a> {
         worktree::show_at(&self.linked, &run.session.tip, &tree)?;
         let paths = git::paths::tracked(&self.linked)?;
         self.hide_configuration(&paths)?;
-        let shown = workspace::linked(&self.workspace).shown(paths);
-        bring_in::note(run, part, &tree, &shown);
-        self.shown.replace(Some(shown));
+        let files = workspace::linked(&self.workspace).shown(paths);
+        bring_in::note(run, part, &tree, &files);
+        self.shown.replace(Some(files));
         tokio::time::sleep(TICK).await;
         // The documents of a killed turn differ from what is shown, and so are copied even if the
         // program does not change them.
@@ -126,16 +126,16 @@ impl<'a> AgentWorktree<'a> {
         }
         for name in AGENT_CONFIGURATION {
             let path = folder.join(name);
-            let removed = match path.symlink_metadata() {
+            let removal = match path.symlink_metadata() {
                 Ok(found) if found.is_dir() => std::fs::remove_dir_all(&path),
                 Ok(_) => std::fs::remove_file(&path),
                 Err(_) => continue,
             };
-            removed.with_context(|| format!("removing {}", path.display()))?;
+            removal.with_context(|| format!("removing {}", path.display()))?;
         }
-        let which = files.map_or_else(|error| format!("{error:#}"), |files| named(&files));
+        let names = files.map_or_else(|error| format!("{error:#}"), |files| named(&files));
         run.warn_once(format!(
-            "{} does not see the agent configuration of this repository ({which}); \
+            "{} does not see the agent configuration of this repository ({names}); \
              read it, then accept it: git cowork trust",
             self.title
         ));
@@ -164,11 +164,11 @@ fn left_by_killed(run: &Run<'_>, part: &Part<'_>, needs: &AgentNeeds) -> Vec<(Ar
     let (tree, notes) = places(run.env.state);
     workspace::open_folders(&tree);
     let (commands, data) = (run.env.workspace.commands(), run.env.git.common_dir());
-    let taken = commands
+    let recovery = commands
         .beside_lending(&tree, &notes, data, lent(needs))
         .and_then(Workspace::open)
         .and_then(|left| bring_in::take_over(run, part, &needs.title, &left));
-    match taken {
+    match recovery {
         Ok(brought) => brought.documents,
         Err(error) => {
             let title = &needs.title;
@@ -184,12 +184,12 @@ fn make(run: &Run<'_>, tree: &Path, notes: &Path) -> anyhow::Result<Git> {
     let (git, state) = (run.env.git, run.env.state);
     discard(git, state)?;
     std::fs::create_dir_all(notes).with_context(|| format!("creating {}", notes.display()))?;
-    let linked = worktree::add_empty(git, tree, &run.session.tip)?;
+    let repository = worktree::add_empty(git, tree, &run.session.tip)?;
     run.has_agent_worktree.set(true);
     let draft = run.tree()?;
-    worktree::show_at(&linked, &run.session.tip, &draft)?;
+    worktree::show_at(&repository, &run.session.tip, &draft)?;
     point("agent.worktree-made");
-    Ok(linked)
+    Ok(repository)
 }
 
 /// What the program may access besides its working tree.
