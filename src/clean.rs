@@ -165,6 +165,15 @@ pub fn one_line(text: &str, most: usize) -> String {
     cut
 }
 
+/// The first `most` of these, and the number of the others: `a, b and 3 more`.
+pub fn few<T: AsRef<str>>(all: &[T], most: usize, between: &str) -> String {
+    let first: Vec<&str> = all.iter().take(most).map(AsRef::as_ref).collect();
+    match all.len().saturating_sub(most) {
+        0 => first.join(between),
+        more => format!("{} and {more} more", first.join(between)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -68,6 +68,16 @@ pub(crate) enum Uses {
 }
 
 impl Context {
+    /// Prints a note.
+    pub(crate) fn note(&self, text: impl Into<String>) {
+        self.ui.emit(Event::Note { text: text.into() });
+    }
+
+    /// Prints a warning.
+    pub(crate) fn warn(&self, text: impl Into<String>) {
+        self.ui.emit(Event::Warning { text: text.into() });
+    }
+
     /// Returns the context of the demo: in repository `git`, with the default configuration and
     /// with `recording` as the model. If `recording` is `None`, the recording is read from the
     /// repository's state directory.

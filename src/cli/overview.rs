@@ -5,7 +5,7 @@ use crate::cli::args::Answer;
 use crate::cli::commands::list::{self, ListArgs};
 use crate::cli::commands::{man, status};
 use crate::cli::context::Context;
-use crate::cli::session_cmd::{delivered, find, next_step, pending_start};
+use crate::cli::session_cmd::{delivered, find, new_session, next_step};
 use crate::git::{Git, Head as At};
 use crate::session::{Head, RefNames, Session, SessionName, heads, in_tree, overview};
 use crate::verify::Beside;
@@ -56,7 +56,7 @@ pub(crate) fn run(context: &Context) -> Answer {
         n => format!("Not on a session's branch; there are {n} sessions (git cowork list)."),
     };
     let name = there.open.as_ref().map(Head::name);
-    let killed = pending_start::newest_unfinished(git, &refs, name)?;
+    let killed = new_session::newest_unfinished(git, &refs, name)?;
     let next = match (killed, there.open) {
         (Some(name), _) => {
             format!("The start of {name} was interrupted.\nNext     git cowork resume {name}\n")

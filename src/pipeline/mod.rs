@@ -9,10 +9,13 @@
 mod brief;
 mod change;
 pub mod checks;
+mod commit_message;
 mod corrections;
 mod criteria;
 mod critic;
 mod draft;
+mod draft_count;
+mod draft_state;
 mod edits;
 mod evidence;
 mod files;
@@ -21,7 +24,6 @@ mod knowledge;
 mod limits;
 pub(crate) mod other_models;
 mod outcome;
-mod progress;
 pub mod prompts;
 mod protected_files;
 mod record_stage;
@@ -30,9 +32,8 @@ mod review;
 mod run;
 mod similar_rejections;
 mod stage_loop;
-mod summary;
+mod step;
 mod test_changes;
-mod usage;
 
 pub use brief::repository::describe;
 pub(crate) use draft::agent_program::{own_files, reachable, workplace};
@@ -44,7 +45,7 @@ pub use history::rewind::before;
 pub use history::waiting_draft::only_waits;
 pub use limits::blocked::{files_show, has_failed, stopped_at, why_blocked};
 pub use other_models::{Candidate, Candidates, OtherModels, Player, Taken};
-pub use review::answer::{Answer, require_waiting};
+pub use review::answer::{Answer, require_completed, require_waiting};
 pub use run::{Env, Models};
 
 use std::sync::Arc;
@@ -60,12 +61,11 @@ use crate::stage::{Depth, Stage};
 use crate::stages::{self, row};
 use crate::verify;
 use change::reviewer_feedback;
-use draft::{agent_program, stop};
-use history::{formats, from_files, present_stage, raise, restore, rewind};
+use draft::{agent_program, keep};
+use history::{from_files, present_stage, raise, rewind};
 use limits::{answers, blocked};
 use outcome::StageEnd;
-pub use review::approve::require_completed;
-use review::{answer, approve};
+use review::answer;
 use run::Run;
 
 /// How a run ended without an error.
@@ -113,8 +113,8 @@ impl<'a> Pipeline<'a> {
         let result = self.stages().await.map_err(|error| make_room(&self.0, error));
         // The reason for the stop must be reported, whatever else fails.
         if let Err(reason) = &result {
-            let kept = stop::stop_cleanly(&self.0, Some(reason));
-            if let Err(error) = kept.and_then(|()| blocked::note_failure(&self.0, reason)) {
+            let saving = keep::stop_cleanly(&self.0, Some(reason));
+            if let Err(error) = saving.and_then(|()| blocked::note_failure(&self.0, reason)) {
                 self.0.warn(format!("could not save the draft: {error:#}"));
             }
         }
@@ -128,9 +128,9 @@ impl<'a> Pipeline<'a> {
     /// # Errors
     /// Git fails.
     pub fn stop_cleanly(&self) -> anyhow::Result<()> {
-        let stopped = stop::stop_cleanly(&self.0, None);
+        let result = keep::stop_cleanly(&self.0, None);
         self.leave_agent_worktree();
-        stopped
+        result
     }
 
     /// Removes the working tree of an agent program, whose changes have been copied into the
@@ -171,7 +171,7 @@ impl<'a> Pipeline<'a> {
     /// # Errors
     /// Exit 5: the stage is not completed, or its files have uncommitted changes.
     pub fn approve(&mut self, stage: Stage) -> anyhow::Result<Oid> {
-        approve::approve(&mut self.0, stage)
+        answer::approve(&mut self.0, stage)
     }
 
     /// Marks the stages before `next` as done, or all stages if it is `None`: one commit records
@@ -206,7 +206,7 @@ impl<'a> Pipeline<'a> {
     /// # Errors
     /// Exit 5 if changes of the user would be lost, or HEAD is elsewhere; nothing is changed then.
     pub fn restore(&mut self, attempt: &Attempt) -> anyhow::Result<()> {
-        restore::restore_attempt(&mut self.0, attempt)
+        rewind::restore_attempt(&mut self.0, attempt)
     }
 
     /// Records reviewers' comments on the delivered session as one commit: feedback to coding, and
@@ -231,7 +231,7 @@ impl<'a> Pipeline<'a> {
         if let Some(stage) = run.env.stop_after.filter(|stage| run.session.done().contains(stage)) {
             return Ok(Finish::Stopped(stage));
         }
-        let mut offered = false;
+        let mut has_offered = false;
         let mut evidence = None;
         loop {
             if run.session.is_completed() {
@@ -239,24 +239,29 @@ impl<'a> Pipeline<'a> {
                 let commit = run.session.tip.to_string();
                 let meter = &run.env.models.meter;
                 let (spent, here) = (meter.used(), meter.in_this_run());
-                let delivered = report::delivered(run)
+                let summary = report::delivered(run)
                     .inspect_err(|error| {
                         tracing::warn!("cannot print the summary of the run: {error:#}")
                     })
                     .ok()
                     .map(Box::new);
-                run.env.sink.emit(Event::SessionCompleted { commit, spent, here, delivered });
+                run.env.sink.emit(Event::SessionCompleted {
+                    commit,
+                    spent,
+                    here,
+                    delivered: summary,
+                });
                 return Ok(Finish::Completed);
             }
             interrupt::check()?;
             raise::give_documents(run)?;
-            let stage = present_stage::present_stage(run)?;
+            let stage = present_stage(run)?;
             run.stage.set(stage);
-            formats::raise_format(run, stage)?;
-            if !offered && row(stage).is_before_code() {
+            raise::raise_format(run, stage)?;
+            if !has_offered && row(stage).is_before_code() {
                 knowledge::offer(run, Some(stage))?;
             }
-            offered = true;
+            has_offered = true;
             let spec = run.session.row(stage);
             match stage_loop::run_stage(run, spec, &mut evidence).await? {
                 StageEnd::Completed(stage) if run.env.stop_after == Some(stage) => {
@@ -279,11 +284,9 @@ fn make_room(run: &Run<'_>, error: anyhow::Error) -> anyhow::Error {
     if !is_disk_full(&error) {
         return error;
     }
-    let freed = run.env.state.prune(run.stage.get()) / 1024;
+    let kib = run.env.state.prune(run.stage.get()) / 1024;
     Error::repository(format!("the disk is full: {error:#}"))
-        .hint(format!(
-            "free some space (old logs of this session are already deleted: {freed} KiB)"
-        ))
+        .hint(format!("free some space (old logs of this session are already deleted: {kib} KiB)"))
         .hint(format!("then: git cowork resume {}", run.session.name))
         .into()
 }

@@ -1,11 +1,9 @@
-//! The results of a step of a stage, of a stage and of a role's conversation.
+//! How a stage ends, and the requests and reasons for which a step stops.
 
-use crate::agent::Conversation;
 use crate::artifact::Origin;
 use crate::clean;
 use crate::error::Error;
 use crate::git::Oid;
-use crate::pipeline::progress::Progress;
 use crate::session::{Back, Verdict};
 use crate::stage::{Depth, Stage};
 use crate::stages::StageSpec;
@@ -27,33 +25,6 @@ pub(crate) fn undecided(stage: Stage) -> Error {
         .hint("decide: git cowork resume")
 }
 
-/// The request at the end of a conversation of the actor; `by` is the actor or its self-review.
-pub(crate) fn of_conversation(
-    spec: &StageSpec,
-    progress: &Progress,
-    by: Origin,
-    conversation: Conversation,
-) -> StepOutcome {
-    let outcome = conversation.outcome;
-    if let Some(wish) = outcome.go_back {
-        let (stage, iteration) = (spec.stage, progress.iteration);
-        return StepOutcome::Asks(Request::GoBack(Asked { by, stage, iteration, wish }));
-    }
-    if let Some(question) = outcome.question {
-        let options = question.options.join(" / ");
-        let options = if options.is_empty() { String::new() } else { format!(" ({options})") };
-        let why = format!("the actor asks: {}{options}", question.question);
-        return StepOutcome::Asks(Request::Answer(why));
-    }
-    if let Some(why) = outcome.human_review {
-        return StepOutcome::Blocked(BlockReason::Asked(format!("the actor says: {why}")));
-    }
-    match outcome.astray {
-        Some(why) => StepOutcome::Blocked(BlockReason::Astray(format!("the actor: {why}"))),
-        None => StepOutcome::Next,
-    }
-}
-
 /// How a stage ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StageEnd {
@@ -67,21 +38,6 @@ pub(crate) enum StageEnd {
     Raise(Depth),
     /// The check stage found errors in the code: correct it, then check again.
     Rework,
-}
-
-/// The result of a step of the stage loop.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum StepOutcome {
-    /// Continue with the next step.
-    Next,
-    /// Restart the loop: there is new feedback, or something must be checked again.
-    Again,
-    /// A role has a request that may need a person's decision.
-    Asks(Request),
-    /// The stage is blocked until a person decides.
-    Blocked(BlockReason),
-    /// The stage ends.
-    Ends(StageEnd),
 }
 
 /// The reason why a stage is blocked.

@@ -184,8 +184,8 @@ impl Prompts {
     }
 
     fn fill(&self, file: &str, built_in: &str, variables: &Variables) -> anyhow::Result<String> {
-        let replaced = self.own(file)?;
-        let text = replaced.as_deref().unwrap_or(built_in);
+        let custom = self.own(file)?;
+        let text = custom.as_deref().unwrap_or(built_in);
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         // Feedback, evidence and tasks are told in others' words.
@@ -252,11 +252,11 @@ impl Prompts {
         {
             return Ok(());
         }
-        let known: Vec<&str> = languages::ALL.iter().map(|language| language.name).collect();
-        let known = known.join(", ");
+        let names: Vec<&str> = languages::ALL.iter().map(|language| language.name).collect();
+        let names = names.join(", ");
         let mut error =
             Error::model(format!("project.template is '{template}', which is no known language"))
-                .hint(format!("known: {known}; set it: git config cowork.project.template NAME"));
+                .hint(format!("known: {names}; set it: git config cowork.project.template NAME"));
         if let Some(folder) = &self.folder {
             let path = folder.join(guidance_file(template));
             error = error.hint(format!("or describe the language in {}", path.display()));

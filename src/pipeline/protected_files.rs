@@ -7,11 +7,11 @@ use crate::gate::{self, Gate, Mode};
 use crate::git;
 use crate::instructions::{instructs_agents, why_protected};
 use crate::pipeline::files::open_gate;
-use crate::pipeline::outcome::{BlockReason, StepOutcome};
-use crate::pipeline::progress::Progress;
+use crate::pipeline::outcome::BlockReason;
 use crate::pipeline::run::Run;
+use crate::pipeline::step::{Step, StepResult, Stop};
 use crate::record;
-use crate::session::{CommittedFiles, Verdict};
+use crate::session::Verdict;
 use crate::stages::StageSpec;
 use crate::workspace::{Proposed, user_files};
 
@@ -20,19 +20,19 @@ pub(crate) const LEFT: &str = "## Left to a person";
 
 /// Protects uncommitted files that do not belong to the session.
 pub(crate) fn protect(run: &Run<'_>) -> anyhow::Result<()> {
-    let written = run.env.workspace.written().paths();
-    let theirs = |path: &String| !path.starts_with(".cowork/") && !written.contains(path);
+    let journal = run.env.workspace.written().paths();
+    let is_theirs = |path: &String| !path.starts_with(".cowork/") && !journal.contains(path);
     let dirty = run.env.git.status()?.into_iter().map(|entry| entry.path);
-    let ignored = git::status::all_ignored(run.env.git)?;
-    run.env.workspace.protection().protect(dirty.filter(theirs));
+    let ignored_paths = git::status::all_ignored(run.env.git)?;
+    run.env.workspace.protection().protect(dirty.filter(is_theirs));
     // Files marked skip-worktree are in no commit, whatever happens to them.
     run.env
         .workspace
         .protection()
-        .protect(git::hidden::skipped_files(run.env.git)?.into_iter().filter(theirs));
-    run.env.workspace.command_effects().note_ignored(&ignored)?;
+        .protect(git::hidden::skipped_files(run.env.git)?.into_iter().filter(is_theirs));
+    run.env.workspace.command_effects().note_ignored(&ignored_paths)?;
     // Ignored files are in no commit: nothing could restore them.
-    run.env.workspace.protection().protect_ignored(ignored.into_iter().filter(theirs));
+    run.env.workspace.protection().protect_ignored(ignored_paths.into_iter().filter(is_theirs));
     Ok(())
 }
 
@@ -41,11 +41,11 @@ pub(crate) fn allow_planned(run: &Run<'_>, spec: &StageSpec) {
     if spec.is_before_code() {
         return;
     }
-    let files = CommittedFiles::new(run.env.git, &run.session.name, &run.session.tip);
+    let files = run.files_at(&run.session.tip);
     // A plan that cannot be read names no files; the checks report what is wrong with it.
     let plan = Store::new(&files).plan().unwrap_or_default();
-    let named = plan.tasks.iter().flat_map(Task::files).map(str::to_owned);
-    run.env.workspace.protection().plan(named);
+    let paths = plan.tasks.iter().flat_map(Task::files).map(str::to_owned);
+    run.env.workspace.protection().plan(paths);
 }
 
 /// Reports what happened to a person's own files: to documents edited while they were written, and
@@ -55,45 +55,39 @@ pub(crate) fn tell_of_user_files(run: &Run<'_>) {
     user_files::told(changes).into_iter().for_each(|line| run.warn(line));
 }
 
-/// If tools were not allowed to write a person's files, asks the person whether they may. Returns
-/// true if so: the actor should try again. `turned` is the result of the actor's run: if the
-/// actor made no progress, the cause may be that it was refused these files.
-pub(crate) fn offer_protected(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-    turned: &StepOutcome,
-) -> anyhow::Result<bool> {
-    offer_proposed(run)?;
-    if !matches!(turned, StepOutcome::Next | StepOutcome::Blocked(BlockReason::Astray(_))) {
-        return Ok(false);
+/// If tools were not allowed to write a person's files, asks the person whether they may: then the
+/// actor should try again. `result` is that of the actor's conversation: if the actor made no
+/// progress, the cause may be that it was refused these files.
+pub(crate) fn offer_protected(step: &mut Step<'_, '_>, result: StepResult) -> StepResult {
+    offer_proposed(step.run)?;
+    if !matches!(result, Ok(()) | Err(Stop::Blocked(BlockReason::Astray(_)))) {
+        return result;
     }
-    let refused = run.env.workspace.protection().take_refused();
-    if refused.is_empty() {
-        return Ok(false);
+    let paths = step.run.env.workspace.protection().take_refused();
+    if paths.is_empty() {
+        return result;
     }
-    let names = refused.join(", ");
-    let (Some(gate), Mode::Ask) = (&run.env.gate, run.env.mode) else {
-        run.warn(format!(
+    let names = paths.join(", ");
+    let (Some(gate), Mode::Ask) = (&step.run.env.gate, step.run.env.mode) else {
+        step.run.warn(format!(
             "tools wanted to write {names}, but you have uncommitted changes there; to allow it, commit or stash them first"
         ));
-        return Ok(false);
+        return result;
     };
     let question = format!(
         "Tools want to write {names}, where you have uncommitted changes. Your version is saved first, then it becomes part of this session. Allow it?"
     );
     (gate.call)(&format!("tools want to write {names}"));
-    if !allows(run, gate, &question, Vec::new())? {
-        return Ok(false);
+    if !allows(step.run, gate, &question, Vec::new())? {
+        return result;
     }
-    make_ours(run, &refused)?;
-    progress.refusals = 0;
+    make_ours(step.run, &paths)?;
+    step.draft.refusals = 0;
     let words = format!(
         "you may now change {names}; keep what is there unless the task requires changing it"
     );
-    let entry = run.feedback(spec.stage, progress.iteration, Origin::Human, &words);
-    run.give_feedback(vec![entry])?;
-    Ok(true)
+    step.run.give_feedback(vec![step.feedback(Origin::Human, &words)])?;
+    Err(Stop::Again)
 }
 
 /// Shows a person the changes that models propose to files that control git, and applies those the
@@ -103,7 +97,7 @@ fn offer_proposed(run: &Run<'_>) -> anyhow::Result<()> {
     for proposed in workspace.proposals().all() {
         let path = &proposed.path;
         let (Some(gate), Mode::Ask) = (&run.env.gate, run.env.mode) else {
-            let what = match &proposed.content {
+            let action = match &proposed.content {
                 Some(copy) => format!(
                     "to accept the model's version, copy {} to that path and commit it",
                     copy.display()
@@ -111,7 +105,7 @@ fn offer_proposed(run: &Run<'_>) -> anyhow::Result<()> {
                 None => "to accept the model's deletion, delete it yourself".to_owned(),
             };
             run.warn_once(format!(
-                "{path} was left as it is: {}, so you decide; {what}, \
+                "{path} was left as it is: {}, so you decide; {action}, \
                  or decide on a terminal: git cowork resume",
                 why_protected(path)
             ));
@@ -119,15 +113,15 @@ fn offer_proposed(run: &Run<'_>) -> anyhow::Result<()> {
         };
         (gate.call)(&format!("a model wants to change {path}"));
         let diff = difference_shown(run, &proposed)?;
-        let what = if instructs_agents(path) {
+        let kind = if instructs_agents(path) {
             "which instructs agents"
         } else {
             "on which git itself acts"
         };
-        gate.terminal.write(&format!("\n{path}, {what}:\n{}", clean(&diff)))?;
+        gate.terminal.write(&format!("\n{path}, {kind}:\n{}", clean(&diff)))?;
         let question = format!("Change {path} like this, and record it in this session?");
-        let shown = clean(&diff).lines().map(str::to_owned).collect();
-        if allows(run, gate, &question, shown)? {
+        let lines = clean(&diff).lines().map(str::to_owned).collect();
+        if allows(run, gate, &question, lines)? {
             workspace.proposals().accept(&proposed)?;
         } else {
             workspace.proposals().decline(&proposed)?;
@@ -165,21 +159,21 @@ fn difference_shown(run: &Run<'_>, proposed: &Proposed) -> anyhow::Result<String
 
 /// The section of the delivery report about changes that no person has decided on.
 pub(crate) fn left_to_a_person(run: &Run<'_>) -> Option<String> {
-    let proposed = run.env.workspace.proposals().all();
-    let for_agents = proposed.iter().filter(|one| instructs_agents(&one.path)).count();
-    let who = match for_agents {
+    let proposals = run.env.workspace.proposals().all();
+    let for_agents = proposals.iter().filter(|one| instructs_agents(&one.path)).count();
+    let reader = match for_agents {
         0 => "Git itself acts on these files",
-        some if some == proposed.len() => "These files instruct agents",
+        some if some == proposals.len() => "These files instruct agents",
         _ => "Git itself acts on these files, or they instruct agents",
     };
-    let line = |proposed: &Proposed| {
-        let what = if proposed.content.is_some() { "a change to" } else { "the deletion of" };
-        format!("- {what} `{}`\n", proposed.path)
+    let line = |proposals: &Proposed| {
+        let action = if proposals.content.is_some() { "a change to" } else { "the deletion of" };
+        format!("- {action} `{}`\n", proposals.path)
     };
-    let lines: String = proposed.iter().map(line).collect();
+    let lines: String = proposals.iter().map(line).collect();
     (!lines.is_empty()).then(|| {
         format!(
-            "{who}, so no model changes them. A model proposed these changes, which are not included:\n\n{lines}"
+            "{reader}, so no model changes them. A model proposed these changes, which are not included:\n\n{lines}"
         )
     })
 }
@@ -189,8 +183,8 @@ fn make_ours(run: &Run<'_>, paths: &[String]) -> anyhow::Result<()> {
     let workspace = run.env.workspace;
     workspace.written().adopt(paths)?;
     let reason = format!("before tools were allowed to write {}", paths.join(", "));
-    let kept = record::attempt::keep(&run.recorder(), &run.session.tip, &reason, Verdict::Passed);
-    let attempt = match kept {
+    let result = record::attempt::keep(&run.recorder(), &run.session.tip, &reason, Verdict::Passed);
+    let attempt = match result {
         Ok(attempt) => attempt,
         Err(error) => {
             workspace.written().forget(paths)?;
@@ -202,9 +196,9 @@ fn make_ours(run: &Run<'_>, paths: &[String]) -> anyhow::Result<()> {
     for path in paths {
         workspace.protection().allow(path);
     }
-    let mut protected = run.env.state.protected()?;
-    protected.retain(|entry| !paths.contains(&entry.path));
-    run.env.state.set_protected(&protected)?;
+    let mut user_files = run.env.state.protected()?;
+    user_files.retain(|entry| !paths.contains(&entry.path));
+    run.env.state.set_protected(&user_files)?;
     run.note(format!(
         "your version is in attempt {attempt}: git show refs/cowork/attempts/{}/{attempt}",
         run.session.name

@@ -1,18 +1,17 @@
 //! The end of a stage: one commit, then its tag.
 
-use crate::artifact::Store;
 use crate::artifact::knowledge::take_proposals;
 use crate::error::Error;
 use crate::event::Event;
 use crate::git::Oid;
-use crate::pipeline::change::{depth, scope};
-use crate::pipeline::draft::{commit_message, keep};
+use crate::pipeline::change::scope;
+use crate::pipeline::draft::keep;
 use crate::pipeline::evidence::{self, Evidence};
 use crate::pipeline::files::approved_content;
-use crate::pipeline::outcome::{HOOK_CHANGED, StageEnd, StepOutcome};
-use crate::pipeline::progress::{Next, Progress};
+use crate::pipeline::outcome::{HOOK_CHANGED, StageEnd};
 use crate::pipeline::run::Run;
-use crate::pipeline::{edits, knowledge, report, usage};
+use crate::pipeline::step::{Step, StepResult, Stop};
+use crate::pipeline::{commit_message, edits, knowledge, report};
 use crate::record::{
     self, ApprovedContent, Credit, DraftEnding, DraftNotes, Recorded, StageRecord,
 };
@@ -22,106 +21,99 @@ use crate::stages::StageSpec;
 /// How often a hook may change approved content before the run fails.
 const MAX_HOOK_CHANGES: u32 = 3;
 
-pub(crate) fn record_stage(
-    run: &mut Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-) -> anyhow::Result<StepOutcome> {
-    let tip = run.session.tip.clone();
-    let wider = scope::widened(run, spec)?;
+pub(crate) fn record_stage(step: &mut Step<'_, '_>) -> StepResult {
+    let tip = step.run.session.tip.clone();
+    let wider = scope::widened(step.run, step.spec)?;
     if let Some((_, words)) = &wider {
-        run.note(words.clone());
+        step.run.note(words.clone());
     }
     let record = StageRecord {
-        stage: spec.stage,
-        depth: depth::depth(run)?,
+        stage: step.spec.stage,
+        depth: scope::depth(step.run)?,
         scope: wider.map(|(scope, _)| scope),
-        summary: commit_message::summary_line(run, spec, progress)?,
-        body: commit_message::body(run, spec, progress)?,
-        iterations: progress.used(),
-        approval: progress.verdicts.person.clone(),
-        code: match &progress.verdicts.person {
-            Some(approval) => approved_content::code_digest(run, &approval.bytes)?,
+        summary: commit_message::summary_line(step)?,
+        body: commit_message::stage_body(step)?,
+        iterations: step.draft.used(),
+        approval: step.draft.approvals.person.clone(),
+        code: match &step.draft.approvals.person {
+            Some(approval) => approved_content::code_digest(step.run, &approval.bytes)?,
             None => None,
         },
-        self_review: progress.newest.self_review.outcome(),
-        credit: progress.newest.credit.clone(),
-        checks: spec.runs_checks.then(|| evidence::trailer(progress.newest.evidence.as_ref())),
-        evidence: progress.newest.evidence.as_ref().map(Evidence::digests).unwrap_or_default(),
-        knowledge: proposed(run, spec, progress)?,
-        tests: progress.newest.evidence.as_ref().map(Evidence::test_record).unwrap_or_default(),
+        self_review: step.draft.self_review.outcome(),
+        credit: step.draft.credit.clone(),
+        checks: step.spec.runs_checks.then(|| evidence::trailer(step.draft.evidence.as_ref())),
+        evidence: step.draft.evidence.as_ref().map(Evidence::digests).unwrap_or_default(),
+        knowledge: proposed(step)?,
+        tests: step.draft.evidence.as_ref().map(Evidence::test_record).unwrap_or_default(),
     };
-    edits::tell_of_edited_earlier(run, spec)?;
-    match record::stage::commit(&run.recorder(), &tip, &record)? {
-        Recorded::Refused(why) => {
-            keep::refusal_feedback(run, spec, progress.iteration, &why)?;
-            progress.next = Next::Draft;
-            Ok(StepOutcome::Again)
-        }
-        Recorded::Done(commit) => stage_completed(run, spec, progress, &tip, &commit),
+    edits::tell_of_edited_earlier(step.run, step.spec)?;
+    match record::stage::commit(&step.run.recorder(), &tip, &record)? {
+        Recorded::Refused(why) => step.refuse(keep::refusal_feedback(step, &why)?),
+        Recorded::Done(commit) => stage_completed(step, &tip, &commit),
     }
 }
 
 /// The knowledge proposals of the stage's commit. For a coding stage, these are its actor's
 /// proposals, unless the tasks' commits have them; for the last stage, those its document lists.
-fn proposed(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<Vec<String>> {
-    let proposals = match spec.document().filter(|_| spec.is_last()) {
+fn proposed(step: &Step<'_, '_>) -> anyhow::Result<Vec<String>> {
+    let proposals = match step.spec.document().filter(|_| step.spec.is_last()) {
         Some(document) => {
-            let files = run.files();
-            report::proposals_listed(&Store::new(&files).text(document)?.unwrap_or_default())
+            report::proposals_listed(&step.run.store().text(document)?.unwrap_or_default())
         }
-        None if spec.writes_code() && scope::own_tasks(run)?.is_empty() => {
-            take_proposals(&progress.said()).1
+        None if step.spec.writes_code() && scope::own_tasks(step.run)?.is_empty() => {
+            take_proposals(&step.draft.said()).1
         }
         None => Vec::new(),
     };
-    Ok(knowledge::trailers(&knowledge::acceptable(run, proposals)?))
+    Ok(knowledge::trailers(&knowledge::acceptable(step.run, proposals)?))
 }
 
-fn stage_completed(
-    run: &mut Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-    tip: &Oid,
-    commit: &Oid,
-) -> anyhow::Result<StepOutcome> {
-    let approved = progress.verdicts.person.as_ref().map(|approval| &approval.bytes);
-    let changed = approved.map(|approved| hook_changed(run, spec, approved, commit)).transpose()?;
-    if changed == Some(true) {
-        progress.hook_changes += 1;
-        progress.readings.person = progress.newest.commit.take();
-        progress.verdicts.person = None;
-        let (number, notes) = (progress.iteration, progress.notes());
-        let draft =
-            record::stage::take_back(&run.recorder(), commit, tip, spec.stage, number, &notes)?;
-        record::stage::mark_compared(&run.recorder())?;
-        progress.newest.commit = Some(draft);
-        progress.verdicts.critic = None;
-        keep::mark(run, progress, progress.iteration, DraftEnding::Whole);
-        if progress.hook_changes >= MAX_HOOK_CHANGES {
+fn stage_completed(step: &mut Step<'_, '_>, tip: &Oid, commit: &Oid) -> StepResult {
+    let bytes = step.draft.approvals.person.as_ref().map(|approval| &approval.bytes);
+    let has_changes =
+        bytes.map(|bytes| hook_changed(step.run, step.spec, bytes, commit)).transpose()?;
+    if has_changes == Some(true) {
+        step.draft.hook_changes += 1;
+        step.draft.readings.person = step.draft.commit.take();
+        step.draft.approvals.person = None;
+        let (number, notes) = (step.draft.iteration, step.draft.notes());
+        let draft = record::stage::take_back(
+            &step.run.recorder(),
+            commit,
+            tip,
+            step.spec.stage,
+            number,
+            &notes,
+        )?;
+        record::stage::mark_compared(&step.run.recorder())?;
+        step.draft.commit = Some(draft);
+        step.draft.approvals.critic = None;
+        keep::mark(step, step.draft.iteration, DraftEnding::Whole);
+        if step.draft.hook_changes >= MAX_HOOK_CHANGES {
             return Err(Error::repository(
                 "a commit hook changes the approved files at every commit",
             )
             .hint("make the hook leave formatted files unchanged, or exclude .cowork from it")
             .into());
         }
-        progress.gate.note = Some(HOOK_CHANGED.to_owned());
-        return Ok(StepOutcome::Again);
+        step.draft.gate.note = Some(HOOK_CHANGED.to_owned());
+        return Err(Stop::Again);
     }
-    record::stage::mark_compared(&run.recorder())?;
-    let spent = usage::stage_so_far(run, progress);
-    run.advance(commit)?;
-    run.current_draft.replace(None);
-    let tag = record::tags::add_missing(&run.recorder(), &run.session)?;
-    let subject = run.session.history.last().map(|entry| entry.subject.clone()).unwrap_or_default();
-    run.env.sink.emit(Event::StageCompleted {
-        stage: spec.stage,
+    record::stage::mark_compared(&step.run.recorder())?;
+    let spent = step.spent();
+    step.run.advance(commit)?;
+    step.run.current_draft.replace(None);
+    let tag = record::tags::add_missing(&step.run.recorder(), &step.run.session)?;
+    let subject =
+        step.run.session.history.last().map(|entry| entry.subject.clone()).unwrap_or_default();
+    step.run.env.sink.emit(Event::StageCompleted {
+        stage: step.spec.stage,
         commit: commit.to_string(),
         tag,
         subject,
         spent,
     });
-    Ok(StepOutcome::Ends(StageEnd::Completed(spec.stage)))
+    Err(Stop::Ends(StageEnd::Completed(step.spec.stage)))
 }
 
 /// Completes the work of a run that died after a stage's commit and before comparing it with the

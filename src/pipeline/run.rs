@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::artifact::{Feedback, FeedbackType, Origin, Severity, Store};
+use crate::artifact::{Artifact, Feedback, FeedbackType, Origin, Severity, Store};
 use crate::clock;
 use crate::config::{Config, DEFAULT_MODEL, Limits, ModelConfig};
 use crate::error::Error;
@@ -20,7 +20,7 @@ use crate::pipeline::similar_rejections::made_before;
 use crate::record::{self, DraftEnding, DraftNotes, Recorder, Scope};
 use crate::session::{
     self, CommittedCode, CommittedFiles, Entry, Kind, KnownRecords, RefNames, RunGates, Session,
-    StateDir, TypedNotes,
+    StateDir, TypedNotes, artifact_path,
 };
 use crate::stage::{Depth, Role, Stage};
 use crate::stages::{self, Approves, DepthSpec, RoleSpec, StageSpec};
@@ -106,6 +106,7 @@ pub(crate) struct CurrentDraft {
 pub(crate) struct Run<'a> {
     /// The environment.
     pub(crate) env: Env<'a>,
+    files: SessionFiles<'a>,
     /// The session, read again after each commit of the run.
     pub(crate) session: Session,
     /// The stage in progress, which determines the scope of commits.
@@ -134,8 +135,11 @@ impl<'a> Run<'a> {
     /// Creates a run that continues the session.
     pub(crate) fn new(env: Env<'a>, session: Session) -> Self {
         let stage = Cell::new(session.next_stage().unwrap_or(stages::last()));
+        let name = &session.name;
+        let files = env.workspace.session_files(name.artifact_dir(), name.record_dir());
         Self {
             env,
+            files,
             session,
             stage,
             current_draft: RefCell::default(),
@@ -198,8 +202,8 @@ impl<'a> Run<'a> {
             self.depth().conversation(spec.stage).iter().rfind(|stage| order.contains(stage));
         let mut tools = last.map_or(spec, |last| self.session.row(*last)).actor.tools();
         // Only a stage that may ask is offered the tool.
-        let own = spec.actor.tools();
-        tools.retain(|tool| *tool != "ask_user" || own.contains(tool));
+        let own_tools = spec.actor.tools();
+        tools.retain(|tool| *tool != "ask_user" || own_tools.contains(tool));
         tools
     }
 
@@ -230,7 +234,7 @@ impl<'a> Run<'a> {
     /// The records in the session's history, read once for each tip.
     pub(crate) fn known_records(&self) -> anyhow::Result<Rc<KnownRecords>> {
         let before = self.known_records.borrow().clone();
-        self.once_a_tip(&self.known_records, |git, session| {
+        once_a_tip(self, &self.known_records, |git, session| {
             let after = before.and_then(|(at, known)| known.after_task(git, session, &at));
             after.map_or_else(|| KnownRecords::read(git, session), Ok)
         })
@@ -238,33 +242,42 @@ impl<'a> Run<'a> {
 
     /// What the session's commits changed outside `.cowork`, read once for each tip.
     pub(crate) fn committed_code(&self) -> anyhow::Result<Rc<CommittedCode>> {
-        self.once_a_tip(&self.committed_code, session::committed_code)
+        once_a_tip(self, &self.committed_code, session::committed_code)
     }
 
-    fn once_a_tip<T>(
-        &self,
-        kept: &RefCell<Option<(Oid, Rc<T>)>>,
-        read: impl FnOnce(&Git, &Session) -> anyhow::Result<T>,
-    ) -> anyhow::Result<Rc<T>> {
-        let tip = &self.session.tip;
-        if let Some((_, known)) = kept.borrow().as_ref().filter(|(at, _)| at == tip) {
-            return Ok(Rc::clone(known));
-        }
-        let known = Rc::new(read(self.env.git, &self.session)?);
-        kept.replace(Some((tip.clone(), Rc::clone(&known))));
-        Ok(known)
+    /// The session's documents in the working tree.
+    pub(crate) const fn files(&self) -> &SessionFiles<'a> {
+        &self.files
     }
 
-    pub(crate) fn files(&self) -> SessionFiles<'_> {
-        let name = &self.session.name;
-        self.env.workspace.session_files(name.artifact_dir(), name.record_dir())
+    /// The session's documents in the working tree, as records.
+    pub(crate) fn store(&self) -> Store<'_> {
+        Store::new(&self.files)
+    }
+
+    /// The session's documents in a commit or tree.
+    pub(crate) fn files_at(&self, commit: &Oid) -> CommittedFiles {
+        CommittedFiles::new(self.env.git, &self.session.name, commit)
+    }
+
+    /// The path of one of the session's documents.
+    pub(crate) fn path_of(&self, artifact: Artifact) -> String {
+        artifact_path(&self.session.name, artifact)
+    }
+
+    /// The tree that a commit of the session's files would have now.
+    pub(crate) fn tree(&self) -> anyhow::Result<Oid> {
+        self.recorder().tree(&self.session.tip)
+    }
+
+    /// Fails if HEAD or the branch has moved: then the files are not the draft's.
+    pub(crate) fn expect_tip(&self) -> anyhow::Result<()> {
+        self.recorder().expect_tip(&self.session.tip)
     }
 
     /// Reads the session again after a commit of the run.
     pub(crate) fn advance(&mut self, tip: &Oid) -> anyhow::Result<()> {
-        self.tell_of_hooks()?;
-        self.session = Session::load(self.env.git, &self.session.name, tip)?;
-        self.env.workspace.written().clear()
+        self.advance_leaving(tip, &[])
     }
 
     /// Like [`advance`](Self::advance), after a commit that left these paths to later commits.
@@ -284,17 +297,15 @@ impl<'a> Run<'a> {
     /// Adds feedback to the session's file and emits events. Entries that exist already (from a
     /// killed run) are not added twice.
     pub(crate) fn give_feedback(&self, entries: Vec<Feedback>) -> anyhow::Result<()> {
-        let files = self.files();
-        let store = Store::new(&files);
-        let known = self.feedback_so_far()?;
+        let feedback = self.feedback_so_far()?;
         let by_person = entries.iter().filter(|entry| entry.from == Origin::Human);
         let by_person: Vec<String> = by_person.map(|entry| entry.details.clone()).collect();
         let same = |a: &Feedback, b: &Feedback| {
             (a.stage, a.iteration, a.from, &a.details) == (b.stage, b.iteration, b.from, &b.details)
         };
-        let before = self.unsolved(&known)?;
+        let before = self.unsolved(&feedback)?;
         let mut new: Vec<Feedback> =
-            entries.into_iter().filter(|entry| !known.iter().any(|k| same(k, entry))).collect();
+            entries.into_iter().filter(|entry| !feedback.iter().any(|k| same(k, entry))).collect();
         let secrets = self.env.workspace.secrets();
         for entry in &mut new {
             // Feedback is committed and sent to models, and hooks, commands or people may quote
@@ -314,7 +325,7 @@ impl<'a> Run<'a> {
                 details: entry.details.clone(),
             });
         }
-        store.add_feedback(&new)?;
+        self.store().add_feedback(&new)?;
         by_person.iter().for_each(|words| self.env.typed.recorded(words));
         Ok(())
     }
@@ -326,28 +337,25 @@ impl<'a> Run<'a> {
         if !feedback.iter().any(mechanical) {
             return Ok(feedback.to_vec());
         }
-        let (git, session) = (self.env.git, &self.session);
-        let files = CommittedFiles::new(git, &session.name, &session.tip);
-        let committed = Store::new(&files).feedback()?;
-        let is_open = |entry: &&Feedback| !mechanical(entry) || !committed.contains(entry);
+        let at_tip = Store::new(&self.files_at(&self.session.tip)).feedback()?;
+        let is_open = |entry: &&Feedback| !mechanical(entry) || !at_tip.contains(entry);
         Ok(feedback.iter().filter(is_open).cloned().collect())
     }
 
     /// All feedback on drafts of this session.
     pub(crate) fn feedback_so_far(&self) -> anyhow::Result<Vec<Feedback>> {
-        let mut said = self.all_feedback()?;
+        let mut feedback = self.all_feedback()?;
         // Left out: requests to go back, because the draft that they are about was dropped, and the
         // reasons for changes of records, because they request nothing.
-        said.retain(|entry| entry.goto_stage().is_none() && !entry.is_reason());
-        Ok(said)
+        feedback.retain(|entry| entry.goto_stage().is_none() && !entry.is_reason());
+        Ok(feedback)
     }
 
     /// All feedback of this session, with requests to go back.
     pub(crate) fn all_feedback(&self) -> anyhow::Result<Vec<Feedback>> {
-        let files = self.files();
-        let mut said = Store::new(&files).feedback()?;
-        said.retain(|entry| !entry.is_reason());
-        Ok(said)
+        let mut feedback = self.store().feedback()?;
+        feedback.retain(|entry| !entry.is_reason());
+        Ok(feedback)
     }
 
     pub(crate) fn feedback(
@@ -396,14 +404,29 @@ impl<'a> Run<'a> {
     /// The model that plays a role in a stage: the configured one, or for drafts a person's choice.
     pub(crate) fn player(&self, stage: Stage, role: Role) -> anyhow::Result<Player> {
         let drafts = matches!(role, Role::Actor | Role::SelfReview);
-        let taken = self.taken.borrow();
-        if let Some((_, player)) = taken.as_ref().filter(|(of, _)| drafts && *of == stage) {
+        let choice = self.taken.borrow();
+        if let Some((_, player)) = choice.as_ref().filter(|(of, _)| drafts && *of == stage) {
             return Ok(player.clone());
         }
         let (name, config) = self.env.config.model_for(stage, role)?;
         let model = self.env.models.get(name)?;
         Ok(Player { name: name.to_owned(), config: config.clone(), model })
     }
+}
+
+/// What is read once for each tip.
+fn once_a_tip<T>(
+    run: &Run<'_>,
+    kept: &RefCell<Option<(Oid, Rc<T>)>>,
+    read: impl FnOnce(&Git, &Session) -> anyhow::Result<T>,
+) -> anyhow::Result<Rc<T>> {
+    let tip = &run.session.tip;
+    if let Some((_, known)) = kept.borrow().as_ref().filter(|(at, _)| at == tip) {
+        return Ok(Rc::clone(known));
+    }
+    let value = Rc::new(read(run.env.git, &run.session)?);
+    kept.replace(Some((tip.clone(), Rc::clone(&value))));
+    Ok(value)
 }
 
 /// The current time, for a feedback entry.

@@ -49,18 +49,18 @@ fn similarity(a: &str, b: &str) -> f64 {
 pub(crate) fn circle(history: &[Feedback], stage: Stage, after: u32) -> Option<Circle> {
     let rejections = rejections(history, stage, after);
     let pairs = rejections.windows(2).rev();
-    let worded = 1 + pairs.take_while(|pair| alike(&pair[0].text, &pair[1].text)).count();
+    let in_words = 1 + pairs.take_while(|pair| alike(&pair[0].text, &pair[1].text)).count();
     let (last, earlier) = rejections.split_last()?;
-    let found = last.findings.iter().map(|finding| {
+    let by_finding = last.findings.iter().map(|finding| {
         let again = earlier.iter().rev().take_while(|other| other.findings.contains(finding));
         (1 + again.count(), finding)
     });
-    let about = found.max_by_key(|(strikes, _)| *strikes);
+    let about = by_finding.max_by_key(|(strikes, _)| *strikes);
     let (strikes, alike) = match about {
-        Some((strikes, finding)) if strikes > worded => {
+        Some((strikes, finding)) if strikes > in_words => {
             (strikes, Alike::Finding(finding.0.clone()))
         }
-        _ => (worded, Alike::Words),
+        _ => (in_words, Alike::Words),
     };
     let strikes = u32::try_from(strikes).unwrap_or(u32::MAX);
     (strikes > 1).then_some(Circle { strikes, alike })

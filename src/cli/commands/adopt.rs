@@ -9,11 +9,9 @@ use crate::artifact::{Base, SCHEMA_VERSION, SessionFile};
 use crate::cli::args::{Answer, parse_stage};
 use crate::cli::context::Context;
 use crate::cli::session_cmd::adopted_branch::{self, Adopted};
-use crate::cli::session_cmd::new_session::{self, NewSession};
-use crate::cli::session_cmd::pending_start::FirstDraft;
+use crate::cli::session_cmd::new_session::{self, FirstDraft, NewSession};
 use crate::cli::session_cmd::run::{self, Extent};
 use crate::cli::session_cmd::{dependencies, lock, models, preflight, worktree};
-use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, Head, Oid};
@@ -22,7 +20,7 @@ use crate::session::{
 };
 use crate::shell_quote::quoted;
 use crate::stage::{Depth, Stage};
-use crate::stages;
+use crate::{clock, stages};
 
 #[derive(Debug, Args)]
 pub(crate) struct AdoptArgs {

@@ -11,7 +11,7 @@ use crate::cli::args::{Answer, Global};
 use crate::cli::commands::new::{self, NewArgs};
 use crate::cli::context::Context;
 use crate::cli::demo_recording;
-use crate::cli::session_cmd::available_models::find_program;
+use crate::cli::session_cmd::choose_model::find_program;
 use crate::cli::terminal::runtime;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};

@@ -5,7 +5,7 @@ use clap::Args;
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
 use crate::cli::session_cmd::workspace::with_recorder;
-use crate::cli::session_cmd::{find, lock, preflight, restore};
+use crate::cli::session_cmd::{find, lock, preflight, remove};
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::record;
@@ -38,7 +38,7 @@ pub(crate) fn run(context: &Context, args: &RestoreArgs) -> Answer {
     };
     let all = attempts(git, Some(&name))?;
     match all.into_iter().find(|attempt| attempt.number == number) {
-        Some(attempt) => restore::attempt(context, &refs, &attempt),
+        Some(attempt) => remove::restore_attempt(context, &refs, &attempt),
         None => Err(Error::repository(format!("'{name}' has no attempt {number}"))
             .hint(format!("list them: git cowork log {name}"))
             .into()),
@@ -96,6 +96,6 @@ fn unarchive(context: &Context, name: &SessionName) -> Answer {
     })?;
     let text = format!("{name} is restored from the archive");
     context.ui.emit(Event::Note { text });
-    restore::say_next(context, name);
+    remove::say_next(context, name);
     Ok(0)
 }

@@ -97,7 +97,7 @@ pub(crate) fn run(context: &Context, args: ReviewArgs) -> Answer {
     let before = context.git()?.head()?;
     let command = "git cowork review";
     let (held, session) =
-        open::take_after(context, args.name.as_ref(), command, |git, session| {
+        open::take_after(context, args.name.as_ref(), None, command, |git, session| {
             match (completed(session, args.stage), args.pass) {
                 (Some(stage), false) => return Err(not_waiting(session, stage)),
                 (Some(stage), true) => require_completed(session, stage)?,

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
-use crate::cli::session_cmd::{preflight, restore};
+use crate::cli::session_cmd::{preflight, remove};
 use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
@@ -41,11 +41,11 @@ pub(crate) fn run(context: &Context, args: &UndoArgs) -> Answer {
     }
     for attempt in &undone {
         if !attempt.is_here(git, &refs)? {
-            return restore::attempt(context, &refs, attempt);
+            return remove::restore_attempt(context, &refs, attempt);
         }
     }
     if let Some(newest) = undone.first() {
-        return restore::attempt(context, &refs, newest);
+        return remove::restore_attempt(context, &refs, newest);
     }
     Err(Error::repository(nothing_to_undo(name.as_ref()))
         .hint("undo reverses the last revert, --goto-stage, restore, abort or delete")

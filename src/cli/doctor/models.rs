@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use super::finding::{Finding, State};
 use crate::cli::context::Context;
+use crate::cli::doctor::finding::{Finding, State};
 use crate::cli::session_cmd::agent_network;
 use crate::cli::session_cmd::asking::{options, unless_interrupted};
-use crate::cli::session_cmd::available_models::agents_on_path;
-use crate::cli::session_cmd::choose_model::{Chosen, has_server};
+use crate::cli::session_cmd::choose_model::{Chosen, agents_on_path, has_server};
 use crate::cli::session_cmd::models::wanted;
 use crate::cli::terminal::runtime;
 use crate::config::{AGENT, Config, DEFAULT_MODEL, ModelConfig};

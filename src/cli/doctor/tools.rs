@@ -2,9 +2,9 @@
 //!
 //! Also finds programs on the user's `PATH`.
 
-use super::finding::Finding;
 use crate::cli::context::Context;
-use crate::cli::session_cmd::available_models::find_program;
+use crate::cli::doctor::finding::Finding;
+use crate::cli::session_cmd::choose_model::find_program;
 use crate::git::{self, Git};
 
 /// The git that is installed.

@@ -68,12 +68,12 @@ impl Adopted {
         let renames = git::paths::renames(git, since, tip)?;
         for commit in commits.into_iter().rev().filter(|commit| commit.parents.len() < 2) {
             let Some(files) = files(git, tip, &commit, &renames)? else { continue };
-            let fixed = fixed_by(commit.subject());
-            let named = fixed.and_then(|subject| {
+            let target = fixed_by(commit.subject());
+            let owner = target.and_then(|subject| {
                 let is_it = |work: &Work| work.commits.iter().any(|one| one.subject() == subject);
                 tasks.iter().rposition(is_it)
             });
-            match named {
+            match owner {
                 Some(at) => tasks[at].add(commit, files),
                 None => tasks.push(Work { commits: vec![commit], files }),
             }
@@ -162,7 +162,7 @@ impl Adopted {
                 ..Feature::default()
             }),
         ];
-        let mut adopted = Vec::new();
+        let mut tasks = Vec::new();
         for (at, (work, title)) in self.tasks.iter().zip(titles).enumerate() {
             let id = IdKind::Task.format(u32::try_from(at + 1).unwrap_or(u32::MAX));
             records.push(Record::Task(Task {
@@ -176,22 +176,22 @@ impl Adopted {
                 ..Task::default()
             }));
             let commits = work.commits.iter().map(|commit| commit.id.to_string()).collect();
-            adopted.push(AdoptedTask { task: id, commits });
+            tasks.push(AdoptedTask { task: id, commits });
         }
         let prose = format!(
             "# {title}\n\n{}\n\nThe commits are not changed; each task is done in the commits that it names.\n",
             self.note()
         );
-        let drafted = draft(&prose, &records, in_base);
+        let plan = draft(&prose, &records, in_base);
         let origin = SessionOrigin {
             kind: "branch".to_owned(),
             name: self.branch.clone(),
-            requirements: drafted.requirements,
-            features: drafted.features,
-            tasks: drafted.tasks,
-            adopted,
+            requirements: plan.requirements,
+            features: plan.features,
+            tasks: plan.tasks,
+            adopted: tasks,
         };
-        (drafted, origin)
+        (plan, origin)
     }
 }
 
@@ -286,19 +286,19 @@ fn files(
     let paths: Vec<String> = changes.into_iter().map(|change| change.path).collect();
     let fits = |path: &&str| !path.starts_with(".cowork/") && !path.contains(odd);
     let names: Vec<&str> = paths.iter().map(String::as_str).filter(fits).collect();
-    let there = reader.entries(tip, &names)?;
+    let entries = reader.entries(tip, &names)?;
     let (there, gone): (Vec<_>, Vec<_>) =
-        names.into_iter().zip(there).partition(|(_, entry)| entry.is_some());
-    let mut found: Vec<String> = there.into_iter().map(|(path, _)| path.to_owned()).collect();
+        names.into_iter().zip(entries).partition(|(_, entry)| entry.is_some());
+    let mut files: Vec<String> = there.into_iter().map(|(path, _)| path.to_owned()).collect();
     let now: Vec<&str> = gone.into_iter().map(|(path, _)| renamed(path, renames)).collect();
-    let there = reader.entries(tip, &now)?;
-    for (path, _) in now.into_iter().zip(there).filter(|(_, entry)| entry.is_some()) {
-        if fits(&path) && !found.iter().any(|one| one == path) {
-            found.push(path.to_owned());
+    let targets = reader.entries(tip, &now)?;
+    for (path, _) in now.into_iter().zip(targets).filter(|(_, entry)| entry.is_some()) {
+        if fits(&path) && !files.iter().any(|one| one == path) {
+            files.push(path.to_owned());
         }
     }
-    found.truncate(MOST_FILES);
-    Ok(Some(found))
+    files.truncate(MOST_FILES);
+    Ok(Some(files))
 }
 
 /// The name of a file after all renames, which are in order, oldest first.

@@ -4,7 +4,6 @@
 use crate::artifact::Artifact;
 use crate::cli::context::Context;
 use crate::error::{Error, Kind};
-use crate::event::{Event, Sink as _};
 use crate::gate::{self, Tty};
 use crate::git::{self, Commit, DiffStyle, Git, Oid};
 use crate::session::{Session, Waiting, artifact_path};
@@ -57,7 +56,7 @@ pub(crate) fn require_seen(
     }
     let commits = git.reader().walk(std::slice::from_ref(tip), std::slice::from_ref(draft))?;
     for text in lines(git, &commits, draft, tip)? {
-        context.ui.emit(Event::Note { text });
+        context.note(text);
     }
     let Some(option) = option else { return Ok(()) };
     let number = waiting.draft.iterations();
@@ -65,27 +64,29 @@ pub(crate) fn require_seen(
         1 => "1 commit".to_owned(),
         more => format!("{more} commits"),
     };
-    let what = format!("{count} on top of draft {number} of {}", waiting.stage);
+    let subject = format!("{count} on top of draft {number} of {}", waiting.stage);
     if context.attended() {
         context.ui.clear();
-        let question = format!("Pass the draft with the {what}?");
+        let question = format!("Pass the draft with the {subject}?");
         if gate::confirm(&Tty::new(context.color), &question)? {
             return Ok(());
         }
         return Err(Error::new(Kind::Interrupted, "cancelled; the draft still waits").into());
     }
     let (name, newest) = (&session.name, tip.abbreviated());
-    Err(Error::waiting(format!("a pass would include {what}, and nobody has said they were seen"))
-        .hint(format!("see all: git diff {} {newest}", draft.abbreviated()))
-        .hint(format!("pass what is there: git cowork review {name} {option} --at {newest}"))
-        .into())
+    Err(Error::waiting(format!(
+        "a pass would include {subject}, and nobody has said they were seen"
+    ))
+    .hint(format!("see all: git diff {} {newest}", draft.abbreviated()))
+    .hint(format!("pass what is there: git cowork review {name} {option} --at {newest}"))
+    .into())
 }
 
 /// The commits, newest first, with their committers, then the files that they changed.
 fn lines(git: &Git, commits: &[Commit], draft: &Oid, tip: &Oid) -> anyhow::Result<Vec<String>> {
     let line = |commit: &Commit| {
-        let who = commit.committer.split(" <").next().unwrap_or_default();
-        let text = format!("{} {who}: {}", commit.id.abbreviated(), commit.subject());
+        let committer = commit.committer.split(" <").next().unwrap_or_default();
+        let text = format!("{} {committer}: {}", commit.id.abbreviated(), commit.subject());
         one_line(&text, WIDTH)
     };
     let mut lines: Vec<String> = commits.iter().take(LISTED).map(line).collect();

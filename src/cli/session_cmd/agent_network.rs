@@ -1,16 +1,23 @@
-//! Decides which servers the agent programs of a run may reach. If the sandbox cannot limit them to
-//! some servers, asks the user.
+//! Agent programs of a run: which servers they may reach, and where those work that write nothing:
+//! confined like commands, with an empty working directory and read-only access to the tree. If the
+//! sandbox cannot limit them to some servers, asks the user.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use crate::cli::context::Context;
-use crate::cli::session_cmd::confinement;
-use crate::config::{AGENT, ModelConfig, Sandbox};
+use crate::cli::session_cmd::{confinement, workspace};
+use crate::config::{
+    AGENT, AGENT_CONFIGURATION, AgentFiles, ModelConfig, Sandbox, Trust, TrustRecords,
+};
 use crate::error::Error;
-use crate::event::{Event, Sink as _};
 use crate::gate::{Tty, confirm};
-use crate::git::Git;
-use crate::model::Reach;
+use crate::git::{Git, paths};
+use crate::model::{AgentNeeds, Confines, ModelError, Reach, Workplace};
+use crate::pipeline::{own_files, reachable, workplace};
 use crate::shell_quote;
-use crate::workspace::{Found, Level};
+use crate::workspace::{CommandSettings, Found, Level, Refusal, RefusalKind, WorkspaceOptions};
 
 /// The setting that lets agent programs reach every server.
 const KEY: &str = "cowork.sandbox.hosts";
@@ -70,11 +77,11 @@ fn open(context: &Context, set: &Sandbox) -> anyhow::Result<()> {
         true => format!("git config --unset {KEY}"),
         false => format!("git config {KEY} {}", shell_quote::quoted(&set.hosts.join(", "))),
     };
-    let kept =
+    let change =
         "from now on, agent programs in this repository can connect to any server".to_owned();
     // The command is on a line of its own, so that it can be pasted.
-    for text in [kept, format!("take it back: {back}")] {
-        context.ui.emit(Event::Note { text });
+    for text in [change, format!("take it back: {back}")] {
+        context.note(text);
     }
     Ok(())
 }
@@ -85,9 +92,80 @@ fn open(context: &Context, set: &Sandbox) -> anyhow::Result<()> {
 /// # Errors
 /// The sandbox cannot be tested.
 pub(crate) fn unlimited(context: &Context, git: &Git) -> anyhow::Result<Option<(String, String)>> {
-    let found = confinement::found(context, git)?;
-    let Some(Found { level: Level::Landlock | Level::Seatbelt, weaker, .. }) = found else {
+    let sandbox = confinement::found(context, git)?;
+    let Some(Found { level: Level::Landlock | Level::Seatbelt, weaker, .. }) = sandbox else {
         return Ok(None);
     };
     Ok(Some(weaker.map(|weaker| (weaker.cause, weaker.remedy)).unwrap_or_default()))
+}
+
+/// Confines the agent programs of a run.
+struct AgentPlaces {
+    options: WorkspaceOptions,
+    /// True if agent programs may see their configuration files in the tree, because the user
+    /// trusts these files.
+    shows_configuration: bool,
+    /// Kept alive because dropping them removes their folders and settings.
+    kept: RefCell<Vec<CommandSettings>>,
+}
+
+/// Returns the confinement for the agent programs of a run.
+pub(crate) fn confines(context: &Context) -> anyhow::Result<Rc<dyn Confines>> {
+    let git = context.git()?;
+    let options = workspace::options(context, git)?;
+    let files = AgentFiles::among(&paths::tracked(git)?, git.top()).unwrap_or_default();
+    let records = TrustRecords::of_agents(&git.state_dir());
+    let shows_configuration = !files.is_empty() && records.about(&files.text())? == Trust::Given;
+    Ok(Rc::new(AgentPlaces { options, shows_configuration, kept: RefCell::default() }))
+}
+
+impl Confines for AgentPlaces {
+    fn place(&self, needs: &AgentNeeds, folder: &Path) -> Result<Workplace, ModelError> {
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        let mut options = self.options.clone();
+        let tree = std::mem::replace(&mut options.root, folder.clone());
+        let confinement = &mut options.confinement;
+        confinement.fetching = None;
+        confinement.own = own_files(needs);
+        confinement.readable.extend(needs.program.iter().cloned());
+        match options.private.is_set() {
+            true => confinement.hidden.push(tree),
+            false => {
+                let is_own = |path: &PathBuf| {
+                    self.shows_configuration
+                        || needs.stores.iter().any(|own| own.at.starts_with(path))
+                };
+                let all = AGENT_CONFIGURATION.iter().map(|name| tree.join(name));
+                confinement.hidden.extend(all.filter(|path| !is_own(path)));
+                confinement.readable.push(tree);
+            }
+        }
+        confinement.network |= needs.reach == Reach::All;
+        confinement.hosts = reachable(&needs.reach).hosts;
+        let settings = CommandSettings::of(&options);
+        let place = workplace(&settings, needs, folder);
+        self.kept.borrow_mut().push(settings);
+        place.map_err(|error| not_run(&needs.title, &error))
+    }
+}
+
+/// The error for a program that is not run, with a hint.
+fn not_run(title: &str, error: &anyhow::Error) -> ModelError {
+    let is_declined =
+        error.downcast_ref::<Refusal>().is_some_and(|one| one.kind == RefusalKind::Protected);
+    let (message, hint) = match (is_declined, error.is::<Refusal>()) {
+        (true, _) => (format!("{title} is not run: you did not allow it"), "name another model"),
+        (_, true) => (
+            format!(
+                "{title} is not run: nothing confines it on this machine, and there is no terminal to \
+                 ask you on"
+            ),
+            "find out what is missing: git cowork doctor",
+        ),
+        _ => (
+            format!("{title} cannot be started: {error:#}"),
+            "fix the reported problem, then run the command again",
+        ),
+    };
+    ModelError::Agent { message, hint: hint.to_owned() }
 }

@@ -4,7 +4,6 @@
 use crate::cli::context::Context;
 use crate::config::Config;
 use crate::error::Error;
-use crate::event::{Event, Sink as _};
 use crate::git::Git;
 use crate::session::{RefNames, Session, approval_of};
 use crate::stage::Stage;
@@ -27,9 +26,9 @@ pub(crate) fn require(
     let all = approvals.of_stages(context.config()?)?;
     let missing: Vec<&StageApproval> = all.iter().filter(|one| one.missing.is_some()).collect();
     let reasons: Vec<&str> = missing.iter().filter_map(|one| one.missing.as_deref()).collect();
-    let warn = |text: String| context.ui.emit(Event::Warning { text });
-    let forced = force && context.attended();
-    if !reasons.is_empty() && !forced {
+    let warn = |text: String| context.warn(text);
+    let is_forced = force && context.attended();
+    if !reasons.is_empty() && !is_forced {
         let name = &session.name;
         let why = if force { " (--force works only on a terminal)" } else { "" };
         let mut error = Error::repository(format!(
@@ -45,10 +44,10 @@ pub(crate) fn require(
         return Err(error.into());
     }
     reasons.iter().for_each(|reason| warn(format!("not approved: {reason}")));
-    let of = |one: &StageApproval| format!("{} {}", one.stage, one.how);
-    let held: Vec<String> = all.iter().filter(|one| one.missing.is_none()).map(of).collect();
-    if !held.is_empty() {
-        context.ui.emit(Event::Note { text: format!("approvals: {}", held.join(", ")) });
+    let line = |one: &StageApproval| format!("{} {}", one.stage, one.how);
+    let list: Vec<String> = all.iter().filter(|one| one.missing.is_none()).map(line).collect();
+    if !list.is_empty() {
+        context.note(format!("approvals: {}", list.join(", ")));
     }
     for change in approvals.changed_after()? {
         warn(change.to_string());

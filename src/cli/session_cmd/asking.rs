@@ -69,8 +69,8 @@ pub(crate) fn watch(context: &Context) -> Option<Watch> {
     let watch = move |activity| {
         ui.emit(Event::Now(match activity {
             Activity::Prints { line, .. } => {
-                let failed = failed_test(&line);
-                Activity::Prints { line, failed }
+                let test = failed_test(&line);
+                Activity::Prints { line, failed: test }
             }
             other => other,
         }));
@@ -111,9 +111,9 @@ pub(crate) fn options(context: &Context, base_url: &str) -> BuildOptions {
 
 /// The environment variable that makes the HTTP client use a proxy for a base URL.
 fn proxy(context: &Context, base_url: &str) -> Option<String> {
-    let own = if base_url.starts_with("https:") { "HTTPS_PROXY" } else { "HTTP_PROXY" };
+    let variable = if base_url.starts_with("https:") { "HTTPS_PROXY" } else { "HTTP_PROXY" };
     let names =
-        [own, "ALL_PROXY"].into_iter().flat_map(|name| [name.to_lowercase(), name.to_owned()]);
+        [variable, "ALL_PROXY"].into_iter().flat_map(|name| [name.to_lowercase(), name.to_owned()]);
     let mut set = names.filter(|name| context.env.get(name).is_some_and(|value| !value.is_empty()));
     set.next()
 }

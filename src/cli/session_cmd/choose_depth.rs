@@ -4,7 +4,6 @@
 use crate::cli::context::Context;
 use crate::config::Config;
 use crate::error::Error;
-use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, Oid};
 use crate::languages;
 use crate::session::{Inheritance, Session};
@@ -63,22 +62,22 @@ fn unchecked(
     work: &ChosenBy<'_>,
 ) -> anyhow::Result<Chosen> {
     let because = |depth, why: String| Ok(Chosen { depth, why });
-    let fixed = option.unwrap_or(config.project.depth).fixed();
+    let choice = option.unwrap_or(config.project.depth).fixed();
     if let Some(from) = work.from {
-        let asked = fixed.filter(|_| option.is_some()).unwrap_or(from.depth);
-        if asked < from.depth || (asked > from.depth && from.depth == Depth::Quick) {
+        let target = choice.filter(|_| option.is_some()).unwrap_or(from.depth);
+        if target < from.depth || (target > from.depth && from.depth == Depth::Quick) {
             return Err(Error::usage(format!(
-                "a session that starts from a {} session cannot be {asked}",
+                "a session that starts from a {} session cannot be {target}",
                 from.depth
             ))
             .hint("leave out --depth; to raise it later: git cowork resume --depth DEPTH")
             .into());
         }
         let by =
-            if asked > from.depth { "--depth" } else { "the depth of the session it starts from" };
-        return because(asked, by.to_owned());
+            if target > from.depth { "--depth" } else { "the depth of the session it starts from" };
+        return because(target, by.to_owned());
     }
-    if let Some(depth) = fixed {
+    if let Some(depth) = choice {
         let by = if option.is_some() { "--depth" } else { "[project] depth" };
         return because(depth, by.to_owned());
     }
@@ -113,7 +112,7 @@ pub(crate) fn tell(context: &Context, session: &Session, chosen: &Chosen) {
         Depth::Standard => raise(Depth::Thorough) + &lower(Depth::Quick),
         Depth::Quick => raise(Depth::Standard),
     };
-    context.ui.emit(Event::Note { text: format!("depth {depth} ({why}){ways}") });
+    context.note(format!("depth {depth} ({why}){ways}"));
 }
 
 /// True if a commit contains files of a known programming language.

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::cli::context::Context;
-use crate::cli::session_cmd::fetch_consent::{self, Agreement};
-use crate::cli::session_cmd::remembered::Remembered;
+use crate::cli::session_cmd::fetch_consent::{self, Agreement, Remembered};
 use crate::cli::terminal::said::Said;
 use crate::cli::terminal::ui::Ui;
 use crate::event::{Event, Sink as _};
@@ -71,17 +70,17 @@ pub(crate) fn new(context: &Context, git: &Git) -> anyhow::Result<Confinement> {
 /// Paths that commands never write: git's directories, the session documents and the project's
 /// configuration. Only git-cowork's own tools and people write the documents and the configuration.
 fn sealed(git: &Git) -> Vec<PathBuf> {
-    let own = [git.top().join(".git"), git.git_dir().to_owned(), git.common_dir().to_owned()];
+    let folders = [git.top().join(".git"), git.git_dir().to_owned(), git.common_dir().to_owned()];
     // If `.cowork` is a link, its target is outside the tree, where commands cannot write anyway.
     let documents = Some(git.top().join(".cowork")).filter(|path| !path.is_symlink());
-    own.into_iter().chain(documents).collect()
+    folders.into_iter().chain(documents).collect()
 }
 
 /// The running executable, even if an update has replaced its file meanwhile.
 fn this_program() -> PathBuf {
-    let own = Path::new("/proc/self/exe");
-    match own.exists() {
-        true => own.to_owned(),
+    let program = Path::new("/proc/self/exe");
+    match program.exists() {
+        true => program.to_owned(),
         false => std::env::current_exe().unwrap_or_default(),
     }
 }
@@ -91,11 +90,12 @@ fn this_program() -> PathBuf {
 fn cache(context: &Context, git: &Git) -> Option<Cache> {
     let set = |name| context.env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
-    let of = git.common_dir();
-    let repository = if of.ends_with(".git") { of.parent().unwrap_or(of) } else { of };
+    let folder = git.common_dir();
+    let repository =
+        if folder.ends_with(".git") { folder.parent().unwrap_or(folder) } else { folder };
     let name = repository.file_name().unwrap_or_default().to_string_lossy();
-    let dir = cache.join("git-cowork").join(format!("{name}-{}", key_of(of)));
-    Some(Cache { dir, of: of.to_owned() })
+    let dir = cache.join("git-cowork").join(format!("{name}-{}", key_of(folder)));
+    Some(Cache { dir, of: folder.to_owned() })
 }
 
 /// A key that distinguishes a repository from others with the same name. It does not depend on
@@ -209,14 +209,14 @@ impl Consent for Asking {
 
     fn may_read(&self, named: &[Beside]) -> anyhow::Result<bool> {
         let paths: Vec<String> = named.iter().map(|one| one.path.display().to_string()).collect();
-        let told =
+        let lines =
             named.iter().map(|one| format!("{} (in {})", one.path.display(), one.by.display()));
-        let told = told.collect::<Vec<_>>().join(", ");
-        if self.said.is_agreed(&told) {
+        let list = lines.collect::<Vec<_>>().join(", ");
+        if self.said.is_agreed(&list) {
             return Ok(true);
         }
-        let declined = self.declined.all();
-        if paths.iter().all(|path| declined.contains(path)) || !self.said.is_new(&told) {
+        let refusals = self.declined.all();
+        if paths.iter().all(|path| refusals.contains(path)) || !self.said.is_new(&list) {
             return Ok(false);
         }
         let command = self.let_read(&paths);
@@ -226,14 +226,14 @@ impl Consent for Asking {
                 |[config, key, all]| format!("git {config} {key} {}", shell_quote::quoted(&all)),
             );
             let text = format!(
-                "commands cannot read paths outside the working tree that files refer to: {told}. \
+                "commands cannot read paths outside the working tree that files refer to: {list}. \
                  To let them read these: {by_hand}"
             );
             self.ui.emit(Event::Warning { text });
             return Ok(false);
         };
         let question = format!(
-            "Files refer to paths outside of the working tree: {told}.\nLet commands read them, in \
+            "Files refer to paths outside of the working tree: {list}.\nLet commands read them, in \
              this repository from now on?"
         );
         if !fetch_consent::confirm(terminal, &question)? {
@@ -243,7 +243,7 @@ impl Consent for Asking {
         if let Some(command) = command {
             self.git.write(command).checked()?;
         }
-        self.said.agree(&told);
+        self.said.agree(&list);
         Ok(true)
     }
 

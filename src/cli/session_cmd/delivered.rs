@@ -4,7 +4,6 @@ use crate::cli::context::Context;
 use crate::cli::remote::upstream;
 use crate::cli::session_cmd::find;
 use crate::error::Error;
-use crate::event::{Event, Sink as _};
 use crate::git::{self, Git};
 use crate::session::{
     Head as SessionHead, Merged, RefNames, Session, SessionName, State, Status, default_session,
@@ -25,8 +24,7 @@ pub(crate) fn name(context: &Context, named: Option<&SessionName>) -> anyhow::Re
     if let Some(head) = newest(git, &refs)? {
         let name = head.name().clone();
         context.ui.set_session(&name);
-        let text = format!("session {name}, the newest delivered one");
-        context.ui.emit(Event::Note { text });
+        context.note(format!("session {name}, the newest delivered one"));
         return Ok(name);
     }
     match default_session(git, &refs) {
@@ -43,9 +41,9 @@ pub(crate) fn name(context: &Context, named: Option<&SessionName>) -> anyhow::Re
 /// Git fails.
 pub(crate) fn newest(git: &Git, refs: &RefNames) -> anyhow::Result<Option<SessionHead>> {
     let (heads, _) = heads(git, refs)?;
-    let delivered: Vec<&SessionHead> = heads.iter().filter(|head| head.is_completed()).collect();
-    let merged = merged_heads(git, refs, &delivered)?;
-    let open = delivered.into_iter().zip(merged).find(|(_, merged)| !merged);
+    let complete: Vec<&SessionHead> = heads.iter().filter(|head| head.is_completed()).collect();
+    let merges = merged_heads(git, refs, &complete)?;
+    let open = complete.into_iter().zip(merges).find(|(_, merges)| !merges);
     Ok(open.map(|(head, _)| head.clone()))
 }
 
@@ -61,8 +59,7 @@ pub(crate) fn changes(context: &Context, name: &SessionName) -> anyhow::Result<V
     heads.sort_by_key(SessionHead::time);
     let (done, open): (Vec<_>, Vec<_>) = heads.iter().partition(|head| head.is_completed());
     for head in open {
-        let text = format!("{} is not delivered, and is left out", head.name());
-        context.ui.emit(Event::Note { text });
+        context.note(format!("{} is not delivered, and is left out", head.name()));
     }
     Ok(done.iter().map(|head| head.name().clone()).collect())
 }

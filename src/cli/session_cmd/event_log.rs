@@ -76,12 +76,12 @@ impl Sink for EventLog<'_> {
             _ => {}
         }
         self.audit.emit(event.clone());
-        let requested = match &event {
+        let review = match &event {
             Event::ReviewRequested { stage, .. } => Some(*stage),
             _ => None,
         };
         self.ui.emit(event);
-        if let Some(stage) = requested {
+        if let Some(stage) = review {
             self.ui.clear();
             if self.mode != Mode::Ask {
                 if std::io::stderr().is_terminal() {

@@ -1,10 +1,10 @@
 //! Decides whether a project's dependencies may be fetched: by the configuration, by an earlier
 //! answer about the same files, or by asking the user.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::cli::session_cmd::remembered::Remembered;
 use crate::cli::terminal::said::Said;
 use crate::cli::terminal::ui::Ui;
 use crate::config::FetchPolicy;
@@ -12,6 +12,7 @@ use crate::error::{Kind, kind_of};
 use crate::event::{Event, Sink as _};
 use crate::gate::{self, Tty};
 use crate::interrupt;
+use crate::replace_file::replace_file;
 use crate::workspace::{Fetching, MayFetch, Wanted};
 
 /// File in the state directory: the hashes of files that a user agreed to.
@@ -53,8 +54,8 @@ impl Fetching for Agreement {
             }
             FetchPolicy::Ask => {}
         }
-        let agreed = self.agreed.all();
-        if wanted.hashes.iter().all(|hash| agreed.contains(hash)) {
+        let hashes = self.agreed.all();
+        if wanted.hashes.iter().all(|hash| hashes.contains(hash)) {
             return Ok(MayFetch::Yes);
         }
         let Some(terminal) = &self.terminal else { return Ok(MayFetch::NobodyThere) };
@@ -94,4 +95,36 @@ pub(crate) fn confirm(terminal: &Tty, question: &str) -> anyhow::Result<bool> {
             interrupt::request();
         }
     })
+}
+
+/// A set of answers in a file.
+#[derive(Debug)]
+pub(crate) struct Remembered(PathBuf);
+
+impl Remembered {
+    /// The answers in this file of the state directory.
+    pub(crate) fn in_file(state: &Path, file: &str) -> Self {
+        Self(state.join(file))
+    }
+
+    /// All answers; empty if they cannot be read, so that the user is asked again.
+    pub(crate) fn all(&self) -> BTreeSet<String> {
+        let bytes = std::fs::read(&self.0).ok();
+        bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    }
+
+    /// Adds answers. If they cannot be written, the user is asked again.
+    pub(crate) fn add(&self, answers: &[String]) {
+        if let Err(error) = self.write(answers) {
+            tracing::warn!("{} was not written: {error:#}", self.0.display());
+        }
+    }
+
+    fn write(&self, answers: &[String]) -> anyhow::Result<()> {
+        let mut all = self.all();
+        all.extend(answers.iter().cloned());
+        let folder = self.0.parent().unwrap_or(Path::new("."));
+        std::fs::create_dir_all(folder)?;
+        Ok(replace_file(&self.0, &serde_json::to_vec(&all)?)?)
+    }
 }

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
+use crate::clean::few;
 use crate::cli::context::Context;
 use crate::cli::remote::upstream;
-use crate::cli::session_cmd::{next_step, pending_start};
+use crate::cli::session_cmd::{new_session, next_step};
 use crate::cli::suggest::hinted;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
@@ -29,7 +30,7 @@ pub(crate) fn session(context: &Context, named: Option<&SessionName>) -> anyhow:
         return Session::load(git, &name, &tip);
     }
     Session::find(git, &refs, &name).map_err(|error| {
-        if !pending_start::is_unfinished(git, &refs, &name).unwrap_or(false) {
+        if !new_session::is_unfinished(git, &refs, &name).unwrap_or(false) {
             return error;
         }
         Error::repository(format!("the start of '{name}' was interrupted"))
@@ -48,8 +49,7 @@ pub(crate) fn readable(context: &Context, named: Option<&SessionName>) -> anyhow
         && git::refs::remote_branches(git, &refs.short_branch(name))?.is_empty()
     {
         context.ui.set_session(name);
-        let text = format!("{name} is in the archive; bring it back: git cowork restore {name}");
-        context.ui.emit(Event::Note { text });
+        context.note(format!("{name} is in the archive; bring it back: git cowork restore {name}"));
         return Session::load(git, name, &tip);
     }
     let head = git.head()?;
@@ -63,8 +63,7 @@ pub(crate) fn readable(context: &Context, named: Option<&SessionName>) -> anyhow
         && let Some(session) = find_in_tree(git, name)?
     {
         context.ui.set_session(name);
-        let text = format!("{name} has no branch any more; it was merged into this one");
-        context.ui.emit(Event::Note { text });
+        context.note(format!("{name} has no branch any more; it was merged into this one"));
         return Ok(session);
     }
     let session = session(context, named)?;
@@ -96,15 +95,14 @@ pub(crate) fn session_name(
         }
         None => {
             let (git, refs) = (context.git()?, context.refs()?);
-            let found = default_session(git, &refs);
-            let guessed = !matches!(found, Ok((_, false)));
-            let newest = found.as_ref().ok().map(|(name, _)| name);
-            let killed =
-                if guessed { pending_start::newest_unfinished(git, &refs, newest)? } else { None };
-            let name = killed.map_or_else(|| found.map(|(name, _)| name), Ok)?;
-            if guessed {
-                let text = format!("session {name}, the newest unfinished one");
-                context.ui.emit(Event::Note { text });
+            let choice = default_session(git, &refs);
+            let is_guess = !matches!(choice, Ok((_, false)));
+            let newest = choice.as_ref().ok().map(|(name, _)| name);
+            let pending =
+                if is_guess { new_session::newest_unfinished(git, &refs, newest)? } else { None };
+            let name = pending.map_or_else(|| choice.map(|(name, _)| name), Ok)?;
+            if is_guess {
+                context.note(format!("session {name}, the newest unfinished one"));
             }
             name
         }
@@ -116,15 +114,13 @@ pub(crate) fn session_name(
 /// Warns about what is named like a session and cannot be read as one.
 pub(crate) fn tell_of_unreadable(context: &Context, unreadable: &Unreadable) {
     const NAMED: usize = 3;
-    let warn = |text: String| context.ui.emit(Event::Warning { text });
+    let warn = |text: String| context.warn(text);
     match unreadable.others.as_slice() {
         [] => {}
         [one] => warn(format!("not a session: {one}; see what it holds: git log {one}")),
         all => {
-            let named = all.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-            let more = all.len().saturating_sub(NAMED);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            warn(format!("{} branches are not sessions: {named}{more}", all.len()));
+            let names = few(all, NAMED, ", ");
+            warn(format!("{} branches are not sessions: {names}", all.len()));
         }
     }
     unreadable.broken.iter().for_each(|one| warn(format!("a session cannot be read: {one}")));
@@ -148,18 +144,18 @@ fn require_known(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Resu
     if exists(git, refs, name)? || name_use(git, refs, name, None)?.is_some() {
         return Ok(());
     }
-    let mut known = names(git, refs)?;
-    known.extend(in_tree(git)?);
-    if known.contains(name) {
+    let mut all = names(git, refs)?;
+    all.extend(in_tree(git)?);
+    if all.contains(name) {
         return Ok(());
     }
-    let known = known.iter().map(SessionName::as_str);
-    if nearest(name.as_str(), known.clone()).is_none() {
+    let all = all.iter().map(SessionName::as_str);
+    if nearest(name.as_str(), all.clone()).is_none() {
         // The caller reports that there is no such session.
         return Ok(());
     }
     let error = Error::repository(format!("there is no session '{name}'"));
-    Err(hinted(error, name.as_str(), known, "list the sessions: git cowork list --all").into())
+    Err(hinted(error, name.as_str(), all, "list the sessions: git cowork list --all").into())
 }
 
 /// The status of a session.
@@ -176,16 +172,17 @@ pub(crate) fn every(context: &Context, archived: bool) -> anyhow::Result<(Vec<He
     let (mut sessions, mut unreadable) = heads(git, &context.refs()?)?;
     if archived {
         let archive = RefNames::ARCHIVE;
-        let known: HashSet<SessionName> = sessions.iter().map(|head| head.name().clone()).collect();
+        let present: HashSet<SessionName> =
+            sessions.iter().map(|head| head.name().clone()).collect();
         let mut tips = Vec::new();
         for info in git.refs(&[archive])? {
             let name = info.name.as_str().strip_prefix(archive).and_then(|n| n.parse().ok());
-            let name = name.filter(|name| !known.contains(name));
+            let name = name.filter(|name| !present.contains(name));
             tips.extend(name.map(|name| (name, info.object, info.name.to_string())));
         }
         if let Some(head) = git.head()?.oid() {
             let refs = context.refs()?;
-            for name in in_tree(git)?.into_iter().filter(|name| !known.contains(name)) {
+            for name in in_tree(git)?.into_iter().filter(|name| !present.contains(name)) {
                 if name_use(git, &refs, &name, Some(head))? == Some(NameUse::InTree) {
                     let place = name.to_string();
                     tips.push((name, head.clone(), place));

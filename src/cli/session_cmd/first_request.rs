@@ -41,8 +41,8 @@ pub(crate) fn ask(
     let model = models.first(config, patch)?;
     let secrets = context.secrets()?;
     let _working = models.meter.work("");
-    let asked = request.ask(model.as_ref(), &secrets);
-    runtime::current_thread()?.block_on(unless_interrupted(context, Some(&models.meter), asked))?
+    let asking = request.ask(model.as_ref(), &secrets);
+    runtime::current_thread()?.block_on(unless_interrupted(context, Some(&models.meter), asking))?
 }
 
 /// The words for the session's name, if the model returned any.
@@ -67,14 +67,14 @@ pub(crate) fn hold_as(
         return Ok(held);
     }
     // The tree stays locked: nothing may switch its branch meanwhile.
-    let mut held = held;
-    let mut tree = held.tree.take();
+    let mut session = held;
+    let mut tree = session.tree.take();
     // Before the next one: its end would let the first signal end the process at once.
-    drop(held);
+    drop(session);
     if let Some(tree) = &mut tree {
         tree.rename(name)?;
     }
-    let mut held = lock::hold_session(context, name, command)?;
-    held.tree = tree;
-    Ok(held)
+    let mut session = lock::hold_session(context, name, command)?;
+    session.tree = tree;
+    Ok(session)
 }

@@ -17,8 +17,8 @@ pub(crate) fn is_from_files(
     session: &Session,
     goto: Option<Stage>,
 ) -> anyhow::Result<bool> {
-    let taken = session.from_files();
-    let before = goto.is_some_and(|goto| taken.is_some_and(|(last, _)| goto <= last));
+    let mark = session.from_files();
+    let before = goto.is_some_and(|goto| mark.is_some_and(|(last, _)| goto <= last));
     Ok(before || !unrecorded(git, session)?.is_empty())
 }
 
@@ -52,8 +52,8 @@ fn ask(
     mode: Mode,
 ) -> anyhow::Result<Option<Stage>> {
     let (name, order) = (&session.name, session.order());
-    let shown = unrecorded(&held.git, session)?;
-    let stop = files_show(session, &shown);
+    let done_stages = unrecorded(&held.git, session)?;
+    let stop = files_show(session, &done_stages);
     if mode != Mode::Ask {
         let mut error = Error::repository(format!("'{name}': {}; nothing was changed", stop.why));
         error = error.hint(format!("mark these as done: {}", stop.next));
@@ -61,14 +61,14 @@ fn ask(
         return Err(error.into());
     }
     context.ui.clear();
-    let stages = order.iter().take(shown.len() + 1).copied().map(Some);
+    let stages = order.iter().take(done_stages.len() + 1).copied().map(Some);
     let ways: Vec<String> = stages
         .chain([None])
-        .take(shown.len() + 1)
+        .take(done_stages.len() + 1)
         .enumerate()
         .map(|(at, stage)| match stage {
             Some(stage) if Some(&stage) == order.first() => format!("{stage}: start over"),
-            Some(stage) if at == shown.len() => format!("{stage}: mark all of these as done"),
+            Some(stage) if at == done_stages.len() => format!("{stage}: mark all of these as done"),
             Some(stage) => format!("{stage}: mark those before it as done"),
             None => "mark all of these as done".to_owned(),
         })
@@ -80,7 +80,7 @@ fn ask(
          later ones from the tree; history keeps them.",
         stop.why
     );
-    let cancelled = || Error::new(Kind::Interrupted, "cancelled; nothing was changed");
+    let cancel = || Error::new(Kind::Interrupted, "cancelled; nothing was changed");
     let answer = choose(&Tty::new(context.color), &prompt, &choices, None)?;
-    Ok(order.get(answer.flatten().ok_or_else(cancelled)?).copied())
+    Ok(order.get(answer.flatten().ok_or_else(cancel)?).copied())
 }

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use crate::cli::context::Context;
 use crate::cli::terminal::signals::Guard;
 use crate::error::Error;
-use crate::event::{Event, Sink as _};
 use crate::git::{self, Git};
 use crate::session::{Holder, RunLock, SessionName, StateDir};
 use crate::shell_quote::quoted;
@@ -64,7 +63,7 @@ pub(crate) fn hold_with(
         let state = StateDir::at(&git.state_dir(), other);
         let Ok(_lock) = RunLock::take(&state.lock(), other, command) else { continue };
         if let Err(error) = with_children(context, git, &state, other) {
-            context.ui.emit(Event::Warning { text: format!("session {other}: {error:#}") });
+            context.warn(format!("session {other}: {error:#}"));
         }
     }
     let git = with_children(context, git, &state, name)?;
@@ -79,10 +78,10 @@ fn with_children(
     state: &StateDir,
     name: &SessionName,
 ) -> anyhow::Result<Git> {
-    let own = context.refs()?.own(name);
-    git.expect_refs(own.iter().cloned());
-    let say = |text: &str| context.ui.emit(Event::Note { text: text.to_owned() });
-    git.with_children_in(&state.git_children(), &own, &say)
+    let own_refs = context.refs()?.own(name);
+    git.expect_refs(own_refs.iter().cloned());
+    let say = |text: &str| context.note(text);
+    git.with_children_in(&state.git_children(), &own_refs, &say)
 }
 
 /// Commands with the option `-w`.
@@ -141,12 +140,12 @@ fn put_back_left(context: &Context, git: &Git, name: &SessionName, command: &str
             state_dir: state.path().to_owned(),
             ..WorkspaceOptions::default()
         });
-        let told = match changes {
+        let messages = match changes {
             Ok(changes) => user_files::told(changes),
             Err(error) => vec![format!("{error:#}")],
         };
-        for text in told {
-            context.ui.emit(Event::Warning { text: format!("session {other}: {text}") });
+        for text in messages {
+            context.warn(format!("session {other}: {text}"));
         }
     }
 }
@@ -155,8 +154,8 @@ fn put_back_left(context: &Context, git: &Git, name: &SessionName, command: &str
 pub(crate) fn default_path(git: &Git, name: &SessionName) -> PathBuf {
     let top = git.top();
     let folder = top.file_name().map_or_else(|| "repository".into(), |n| n.to_string_lossy());
-    let beside = top.parent().unwrap_or(top);
-    beside.join(format!("{folder}.cowork")).join(name.as_str())
+    let parent = top.parent().unwrap_or(top);
+    parent.join(format!("{folder}.cowork")).join(name.as_str())
 }
 
 /// The error for a working tree in which another run is.

@@ -5,13 +5,12 @@ use std::rc::Rc;
 
 use crate::cli::context::Context;
 use crate::cli::demo_recording;
+use crate::cli::session_cmd::agent_network;
 use crate::cli::session_cmd::asking::{notice, options, unless_interrupted, unreachable};
 use crate::cli::session_cmd::choose_model::{Chosen, has_server};
-use crate::cli::session_cmd::{agent_network, agent_places};
 use crate::cli::terminal::runtime;
 use crate::config::{AGENT, Budget, Config, DEFAULT_MODEL, ModelConfig, is_loopback};
 use crate::error::{Error, Kind};
-use crate::event::{Event, Sink as _};
 use crate::gate::{Tty, choose as choose_answer};
 use crate::model::agents::{tells_cost, tells_tokens};
 use crate::model::meter::{Meter, Metered};
@@ -30,15 +29,15 @@ pub(crate) fn open(context: &Context) -> anyhow::Result<Models> {
     let prompts = Prompts { folder: context.prompt_folder() };
     prompts.check_template(&context.config()?.project.template)?;
     for file in prompts.check()? {
-        let text = format!("{file} in your prompts folder is no prompt's name, so nothing uses it");
-        context.ui.emit(Event::Warning { text });
+        context
+            .warn(format!("{file} in your prompts folder is no prompt's name, so nothing uses it"));
     }
     let recording = Recorded::of(context)?;
-    let asked = match recording {
+    let configs = match recording {
         Some(_) => Vec::new(),
         None => chosen(context)?,
     };
-    let budget = priced(context.config()?.budget.clone(), &asked);
+    let budget = priced(context.config()?.budget.clone(), &configs);
     let meter = Rc::new(Meter::new(budget, Some(notice(context))));
     let mut models: BTreeMap<String, Box<dyn Model>> = BTreeMap::new();
     let mut settings = BTreeMap::new();
@@ -46,8 +45,8 @@ pub(crate) fn open(context: &Context) -> anyhow::Result<Models> {
         models.insert(DEFAULT_MODEL.to_owned(), recording.metered(&meter));
     } else {
         let runtime = runtime::current_thread()?;
-        let reach = agent_network::reach(context, &asked)?;
-        for (name, model) in asked {
+        let reach = agent_network::reach(context, &configs)?;
+        for (name, model) in configs {
             let built = build(context, &name, &model, &meter, reach.clone())?;
             runtime
                 .block_on(unless_interrupted(context, None, built.probe()))?
@@ -80,11 +79,12 @@ pub(crate) fn build(
     meter: &Rc<Meter>,
     reach: Reach,
 ) -> anyhow::Result<Box<dyn Model>> {
-    let uncounted = allow_uncounted(context, name, model)?;
+    let allows = allow_uncounted(context, name, model)?;
     let meter = Rc::clone(meter);
-    let options = BuildOptions { meter, uncounted, reach, ..options(context, &model.base_url) };
+    let options =
+        BuildOptions { meter, uncounted: allows, reach, ..options(context, &model.base_url) };
     let options = match model.provider == AGENT {
-        true => BuildOptions { confines: Some(agent_places::new(context)?), ..options },
+        true => BuildOptions { confines: Some(agent_network::confines(context)?), ..options },
         false => options,
     };
     choose::build(model, options)
@@ -100,7 +100,7 @@ enum Recorded {
 
 impl Recorded {
     fn of(context: &Context) -> anyhow::Result<Option<Self>> {
-        let recorded = match (&context.global.replay, context.embedded) {
+        let recording = match (&context.global.replay, context.embedded) {
             (Some(path), None) => Self::Strict(Replay::open(path)?),
             (_, Some((source, text))) => Self::Strict(Replay::parse(source, text)?),
             (None, None) => match demo_recording::kept(context.git()?) {
@@ -108,7 +108,7 @@ impl Recorded {
                 None => return Ok(None),
             },
         };
-        Ok(Some(recorded))
+        Ok(Some(recording))
     }
 
     fn metered(self, meter: &Rc<Meter>) -> Box<dyn Model> {
@@ -142,12 +142,11 @@ fn priced(mut budget: Budget, asked: &[(String, ModelConfig)]) -> Budget {
 
 /// Prints the model in use, and its server.
 fn tell(context: &Context, name: &str, called: &str, model: &ModelConfig) {
-    let whose = if name == DEFAULT_MODEL { String::new() } else { format!(" {name}") };
-    let text = match has_server(model) {
-        true => format!("model{whose}: {called} at {}", model.base_url),
-        false => format!("model{whose}: {called}"),
-    };
-    context.ui.emit(Event::Note { text });
+    let label = if name == DEFAULT_MODEL { String::new() } else { format!(" {name}") };
+    context.note(match has_server(model) {
+        true => format!("model{label}: {called} at {}", model.base_url),
+        false => format!("model{label}: {called}"),
+    });
 }
 
 /// The names of the models that play some role in some stage.
@@ -204,11 +203,11 @@ pub(crate) fn may_write(config: &Config, name: &str) -> Result<(), Error> {
 /// Exit 4: there is a budget, the program does not report its usage, and nobody allows that.
 fn allow_uncounted(context: &Context, name: &str, model: &ModelConfig) -> anyhow::Result<bool> {
     let budget = &context.config()?.budget;
-    let priced = budget.prices.contains_key(&model.model);
+    let has_price = budget.prices.contains_key(&model.model);
     let (what, key) = match (budget.tokens > 0, budget.usd > 0.0) {
         _ if model.provider != AGENT => return Ok(false),
         (true, _) if !tells_tokens(&model.agent) => ("how many tokens it uses", "tokens"),
-        (_, true) if !tells_cost(&model.agent) && !priced => ("what it costs", "usd"),
+        (_, true) if !tells_cost(&model.agent) && !has_price => ("what it costs", "usd"),
         _ => return Ok(false),
     };
     let why = format!("'{name}' does not report {what}, so the budget cannot be enforced");

@@ -4,20 +4,21 @@
 use std::path::Path;
 
 use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
 
 use crate::artifact::{Artifact, SessionFile, render_json};
 use crate::cli::context::Context;
 use crate::cli::session_cmd::lock::{self, LockedSession};
-use crate::cli::session_cmd::pending_start::{self, FirstDraft, PendingStart};
 use crate::cli::session_cmd::workspace::{self, recorder_of};
 use crate::cli::session_cmd::worktree::Linked;
+use crate::clock;
 use crate::error::Error;
-use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, Head, Oid, RefTransaction, StatusEntry, Store};
 use crate::path_text::encoded;
 use crate::record::attributes::{self, ATTRIBUTES};
 use crate::record::{self, Recorded, Recorder, Scope, point};
-use crate::session::{Inheritance, Protected, RefNames, Session, SessionName};
+use crate::session::{Inheritance, Protected, RefNames, Session, SessionName, StateDir};
+use crate::stage::Stage;
 use crate::workspace::{IGNORED, LEFT};
 
 /// A session to start.
@@ -63,23 +64,22 @@ pub(crate) fn begin(
     protect(context, &held, &dirty)?;
     let start_commit = start.clone();
     let starting = PendingStart { file, start: start_commit, artifacts, from, says_depth, draft };
-    held.state.set_note(pending_start::NOTE, Some(&starting))?;
+    held.state.set_note(NOTE, Some(&starting))?;
     point("start.before-branch");
     let branch = refs.short_branch(name);
-    let added = linked.is_some();
+    let is_linked = linked.is_some();
     match linked {
         Some(path) => {
             let path = path.unwrap_or_else(|| lock::default_path(&held.git, name));
             held.git = git::worktree::add(&held.git, &path, &branch, Some(start))?;
             let command = held.lock.holder().command.clone();
             held.tree = Some(lock::lock_tree(context, &held.git, name, &command)?);
-            let text = format!("working in {}", held.git.top().display());
-            context.ui.emit(Event::Note { text });
+            context.note(format!("working in {}", held.git.top().display()));
         }
         None => git::switch::to_new(&held.git, &branch, start)?,
     }
     point("start.after-branch");
-    let ours = paths(&held, name, &starting)?;
+    let own_paths = paths(&held, name, &starting)?;
     match commit(context, &held, refs, name, &starting) {
         Ok(session) => Ok((held, session)),
         // The start commit exists, so there is nothing to undo: the next command saves the first
@@ -88,11 +88,11 @@ pub(crate) fn begin(
             Err(error)
         }
         Err(error) => {
-            git::put_back::restore_paths(&held.git, start, &ours)?;
-            if added {
-                let linked = held.git.top().to_owned();
+            git::put_back::restore_paths(&held.git, start, &own_paths)?;
+            if is_linked {
+                let tree = held.git.top().to_owned();
                 held.git = main;
-                git::worktree::remove(&held.git, &linked)?;
+                git::worktree::remove(&held.git, &tree)?;
             } else {
                 stand_again(&held.git, &before)?;
             }
@@ -110,7 +110,7 @@ pub(crate) fn finish(
     refs: &RefNames,
     name: &SessionName,
 ) -> anyhow::Result<Option<Session>> {
-    match held.state.note::<PendingStart>(pending_start::NOTE)? {
+    match held.state.note::<PendingStart>(NOTE)? {
         Some(starting) => commit(context, held, refs, name, &starting).map(Some),
         None => Ok(None),
     }
@@ -152,9 +152,9 @@ fn protect(context: &Context, held: &LockedSession, dirty: &[StatusEntry]) -> an
     if !list.is_empty() {
         let files =
             if list.len() == 1 { "1 file".to_owned() } else { format!("{} files", list.len()) };
-        let text =
-            format!("{files} with your uncommitted changes: protected, never written or committed");
-        context.ui.emit(Event::Note { text });
+        context.note(format!(
+            "{files} with your uncommitted changes: protected, never written or committed"
+        ));
     }
     Ok(())
 }
@@ -173,8 +173,7 @@ fn kept(
     let one = |path: &String| match git::blobs::hash_files(&held.git, &[path], store) {
         Ok(blobs) => blobs.into_iter().next().flatten(),
         Err(error) => {
-            let text = format!("could not save a copy of your file {path}: {error:#}");
-            context.ui.emit(Event::Warning { text });
+            context.warn(format!("could not save a copy of your file {path}: {error:#}"));
             None
         }
     };
@@ -223,14 +222,14 @@ fn commit(
         // The start was killed before its first draft was saved.
         return with_draft(context, held, name, starting, &tip);
     }
-    let mut ours = paths(held, name, starting)?;
+    let mut own_paths = paths(held, name, starting)?;
     let brought = brought(held, name, starting)?;
     let project = &context.config()?.project;
-    if ours.iter().any(|path| path == ATTRIBUTES) {
+    if own_paths.iter().any(|path| path == ATTRIBUTES) {
         let base = attributes::at_tip(git, start)?;
         match attributes::wanted(git, project, name, base.as_deref())? {
             Some(text) => write(git.top(), ATTRIBUTES, &text)?,
-            None => ours.retain(|path| path != ATTRIBUTES),
+            None => own_paths.retain(|path| path != ATTRIBUTES),
         }
     }
     if let Some(filter) = attributes::require_readable(git, project, name)? {
@@ -239,7 +238,7 @@ fn commit(
     if let Some(from) = artifacts {
         git::paths::restore_worktree(git, from, &brought)?;
     }
-    for path in ours.iter().filter(|path| !brought.contains(path) && *path != ATTRIBUTES) {
+    for path in own_paths.iter().filter(|path| !brought.contains(path) && *path != ATTRIBUTES) {
         write(git.top(), path, &render_json(file)?)?;
     }
     let workspace = workspace::open(context, held, name)?;
@@ -254,7 +253,7 @@ fn commit(
         scope: Scope::Documents,
         edited: Vec::new(),
     };
-    match record::start::commit(&recorder, start, file, &ours, *says_depth, from.as_ref())? {
+    match record::start::commit(&recorder, start, file, &own_paths, *says_depth, from.as_ref())? {
         Recorded::Done(commit) => with_draft(context, held, name, starting, &commit),
         Recorded::Refused(why) => {
             Err(Error::repository(format!("the session was not started: {why}"))
@@ -281,7 +280,7 @@ fn with_draft(
             record::draft_refs::begin(recorder, commit, *stage, document, text)
         })?;
     }
-    held.state.set_note::<PendingStart>(pending_start::NOTE, None)?;
+    held.state.set_note::<PendingStart>(NOTE, None)?;
     Ok(session)
 }
 
@@ -305,7 +304,7 @@ fn abandon(
     RefTransaction::new("cowork: the start was refused")
         .delete(&refs.branch(name), start)
         .commit(&held.git)?;
-    held.state.set_note::<PendingStart>(pending_start::NOTE, None)?;
+    held.state.set_note::<PendingStart>(NOTE, None)?;
     held.state.set_protected(&[])
 }
 
@@ -316,4 +315,87 @@ fn write(top: &Path, path: &str, text: &str) -> anyhow::Result<()> {
             .with_context(|| format!("creating {}", parent.display()))?;
     }
     std::fs::write(&full, text).with_context(|| format!("writing {path}"))
+}
+
+/// The data of a start. It is saved in the state directory before the branch is created, and
+/// removed when the start is complete.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct PendingStart {
+    pub file: SessionFile,
+    pub start: Oid,
+    /// The commit or tree with the session's first artifacts, if they are not those of `start`.
+    #[serde(default)]
+    pub artifacts: Option<Oid>,
+    /// The stage of another session from which this session starts.
+    #[serde(default)]
+    pub from: Option<Inheritance>,
+    /// True if the depth was chosen; false if triage decides it.
+    #[serde(default)]
+    pub says_depth: bool,
+    /// The draft with which the session starts.
+    #[serde(default)]
+    pub draft: Option<FirstDraft>,
+}
+
+/// A document that becomes a draft before the session's first run, without a model.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct FirstDraft {
+    /// The stage.
+    pub stage: Stage,
+    /// Its document.
+    pub text: String,
+}
+
+/// Name of the note that contains a [`PendingStart`].
+pub(crate) const NOTE: &str = "start.json";
+
+/// True if the session's branch exists and a killed start can be completed on it.
+pub(crate) fn is_unfinished(
+    git: &Git,
+    refs: &RefNames,
+    name: &SessionName,
+) -> anyhow::Result<bool> {
+    Ok(unfinished(git, refs, name)?.is_some())
+}
+
+fn unfinished(
+    git: &Git,
+    refs: &RefNames,
+    name: &SessionName,
+) -> anyhow::Result<Option<PendingStart>> {
+    let Some(starting) = StateDir::at(&git.state_dir(), name).note::<PendingStart>(NOTE)? else {
+        return Ok(None);
+    };
+    let has_branch = git.resolve(refs.branch(name).as_str())?.is_some();
+    let lacks_draft = match &starting.draft {
+        Some(draft) => git.resolve(RefNames::draft(name, draft.stage).as_str())?.is_none(),
+        None => false,
+    };
+    let is_killed = has_branch && (lacks_draft || Session::find(git, refs, name).is_err());
+    Ok(is_killed.then_some(starting))
+}
+
+/// Returns the session with the newest start that was killed after its branch was created, if the
+/// start is newer than every commit of the session `guessed`. Until HEAD is on the new branch,
+/// nothing else tells which session was started.
+pub(crate) fn newest_unfinished(
+    git: &Git,
+    refs: &RefNames,
+    guessed: Option<&SessionName>,
+) -> anyhow::Result<Option<SessionName>> {
+    let mut newest = None;
+    for name in StateDir::with_note(&git.state_dir(), NOTE) {
+        if let Some(starting) = unfinished(git, refs, &name)? {
+            let began = clock::parse_rfc3339(&starting.file.created_at).unwrap_or_default();
+            newest = newest.max(Some((began, name)));
+        }
+    }
+    let Some((began, name)) = newest else { return Ok(None) };
+    if let Some(guessed) = guessed {
+        let history = Session::find(git, refs, guessed)?.history;
+        if history.iter().any(|entry| entry.time > began) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(name))
 }

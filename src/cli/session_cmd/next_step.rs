@@ -50,25 +50,26 @@ pub(crate) fn is_told_by(
     state: State,
     drafts: &HashSet<RefName>,
 ) -> bool {
-    let here = StateDir::at(&git.state_dir(), head.name());
-    let lives = || matches!(state, State::InProgress | State::Waiting) && live_run(&here).is_some();
+    let dir = StateDir::at(&git.state_dir(), head.name());
+    let lives = || matches!(state, State::InProgress | State::Waiting) && live_run(&dir).is_some();
     let stands_still = || {
-        let drafted =
+        let has_draft =
             head.stage().is_some_and(|stage| drafts.contains(&RefNames::draft(head.name(), stage)));
         let nothing = Spent::default();
         let budget = &config.budget;
         !head.has_stage()
             || head.waiting().is_some()
-            || drafted
-            || has_failed(&here)
+            || has_draft
+            || has_failed(&dir)
             || budget.usd > 0.0
             || !budget::limits(budget, &nothing).is_empty()
     };
-    let failed = || head.waiting().and_then(|waiting| stopped_at(&waiting, head.name())).is_some();
+    let is_stopped =
+        || head.waiting().and_then(|waiting| stopped_at(&waiting, head.name())).is_some();
     !lives()
         && match state {
             State::InProgress => !stands_still(),
-            State::Waiting => !failed(),
+            State::Waiting => !is_stopped(),
             _ => true,
         }
 }
@@ -97,12 +98,12 @@ fn stand(
         }
         return Ok(());
     }
-    let reached = || {
+    let is_reached = || {
         let (why, raise) = budget::standing(&config.budget, &status.used.total, ledger.refused())?;
         let next = format!("{raise} && {}", status.next_command());
         Some(Stop { why, next, other: None })
     };
-    status.stop = why_blocked(git, config, session, state)?.or_else(reached);
+    status.stop = why_blocked(git, config, session, state)?.or_else(is_reached);
     if status.stop.is_some() {
         status.state = State::Stopped;
     }

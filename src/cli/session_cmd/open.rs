@@ -6,7 +6,7 @@ use crate::cli::context::Context;
 use crate::cli::remote::upstream;
 use crate::cli::session_cmd::lock::{self, LockedSession};
 use crate::cli::session_cmd::workspace::recorder_of;
-use crate::cli::session_cmd::{find, new_session, pending_start};
+use crate::cli::session_cmd::{find, new_session};
 use crate::error::{Error, Kind};
 use crate::event::{Event, Sink as _};
 use crate::gate::{Mode, Tty};
@@ -47,13 +47,15 @@ pub(crate) fn take(
     name: Option<&SessionName>,
     command: &str,
 ) -> anyhow::Result<(LockedSession, Session)> {
-    take_after(context, name, command, |_, _| Ok(()))
+    take_after(context, name, None, command, |_, _| Ok(()))
 }
 
-/// Like [`take`], but switches to the session's branch only after `allowed` returns `Ok`.
+/// Like [`take`], but switches to the session's branch only after `allowed` returns `Ok`. `loaded` is
+/// the session if it was read already: it is read again only if its branch has moved.
 pub(crate) fn take_after(
     context: &Context,
     name: Option<&SessionName>,
+    loaded: Option<Session>,
     command: &str,
     allowed: impl FnOnce(&Git, &Session) -> anyhow::Result<()>,
 ) -> anyhow::Result<(LockedSession, Session)> {
@@ -68,15 +70,19 @@ pub(crate) fn take_after(
     }
     upstream::fetch_missing(context, git, &refs, &name)?;
     upstream::require_not_behind(git, &refs, &name)?;
-    let unfinished = pending_start::is_unfinished(git, &refs, &name)?;
-    if !unfinished {
-        // Report an unknown session before it is locked.
-        Session::find(git, &refs, &name)?;
-    }
+    // Report an unknown session before it is locked.
+    let session = match new_session::is_unfinished(git, &refs, &name)? {
+        true => None,
+        false => Some(newest(git, &refs, &name, loaded)?),
+    };
     let held = lock::hold(context, &name, command)?;
     git::locks::require_unlocked(&held.git)?;
-    if !unfinished {
-        allowed(&held.git, &Session::find(&held.git, &refs, &name)?)?;
+    let session = match session {
+        Some(session) => Some(newest(&held.git, &refs, &name, Some(session))?),
+        None => None,
+    };
+    if let Some(session) = &session {
+        allowed(&held.git, session)?;
     }
     stand_on(&held.git, &refs, &name)?;
     if let Some(filter) =
@@ -87,25 +93,41 @@ pub(crate) fn take_after(
     leave_base(&held.git, &held.state)?;
     bring_back_records(context, &held.git, &name)?;
     release_protected(&held)?;
-    if unfinished && let Some(session) = new_session::finish(context, &held, &refs, &name)? {
+    if session.is_none()
+        && let Some(session) = new_session::finish(context, &held, &refs, &name)?
+    {
         return Ok((held, session));
     }
-    let session = Session::find(git, &refs, &name)?;
-    let told = recorder_of(context, &held, &session, |recorder| {
-        let mut told = rewrite_json(&held.git, &session, recorder)?;
+    let session = newest(git, &refs, &name, session)?;
+    let notes = recorder_of(context, &held, &session, |recorder| {
+        let mut notes = rewrite_json(&held.git, &session, recorder)?;
         let put_back = put_back_committed_json(&held.git, &session, recorder)?;
-        told.extend(match put_back.is_empty() {
+        notes.extend(match put_back.is_empty() {
             true => follow_documents(&held.git, &session, recorder, false)?,
             false => put_back,
         });
-        Ok(told)
+        Ok(notes)
     })?;
-    if told.is_empty() {
+    if notes.is_empty() {
         return Ok((held, session));
     }
-    context.ui.emit(Event::Note { text: told.join("; ") });
+    context.ui.emit(Event::Note { text: notes.join("; ") });
     let session = Session::find(git, &refs, &name)?;
     Ok((held, session))
+}
+
+/// The session at the tip of its branch: `loaded`, unless the branch has moved.
+fn newest(
+    git: &Git,
+    refs: &RefNames,
+    name: &SessionName,
+    loaded: Option<Session>,
+) -> anyhow::Result<Session> {
+    let tip = git.resolve(refs.branch(name).as_str())?;
+    match loaded.filter(|session| Some(&session.tip) == tip.as_ref()) {
+        Some(session) => Ok(session),
+        None => Session::find(git, refs, name),
+    }
 }
 
 /// Brings back the files below `.cowork` if they were deleted with the session's whole folder: by
@@ -117,7 +139,7 @@ fn bring_back_records(context: &Context, git: &Git, name: &SessionName) -> anyho
     if is_there || git::snapshot::blob_id(git, &tip, &record)?.is_none() {
         return Ok(());
     }
-    let deleted = |entry: &StatusEntry| {
+    let is_deleted = |entry: &StatusEntry| {
         let is_gone = matches!(
             entry.kind,
             StatusKind::Tracked { staged: Change::Deleted, .. }
@@ -125,24 +147,23 @@ fn bring_back_records(context: &Context, git: &Git, name: &SessionName) -> anyho
         );
         entry.path.starts_with(".cowork/") && is_gone
     };
-    let gone: Vec<String> =
-        git.status()?.into_iter().filter(deleted).map(|entry| entry.path).collect();
-    git::put_back::restore_paths(git, &tip, &gone)?;
-    let text = format!("brought back {} below .cowork", count(gone.len(), "deleted file"));
-    context.ui.emit(Event::Note { text });
+    let paths: Vec<String> =
+        git.status()?.into_iter().filter(is_deleted).map(|entry| entry.path).collect();
+    git::put_back::restore_paths(git, &tip, &paths)?;
+    context.note(format!("brought back {} below .cowork", count(paths.len(), "deleted file")));
     Ok(())
 }
 
 /// Ends the protection of files that no longer have uncommitted changes, for example because the
 /// user has committed them in the meantime.
 fn release_protected(held: &LockedSession) -> anyhow::Result<()> {
-    let mut protected = held.state.protected()?;
-    if protected.is_empty() {
+    let mut user_files = held.state.protected()?;
+    if user_files.is_empty() {
         return Ok(());
     }
     let dirty: Vec<String> = held.git.status()?.into_iter().map(|entry| entry.path).collect();
-    protected.retain(|entry| dirty.contains(&entry.path));
-    held.state.set_protected(&protected)
+    user_files.retain(|entry| dirty.contains(&entry.path));
+    held.state.set_protected(&user_files)
 }
 
 /// Makes sure that HEAD is on the session's branch.

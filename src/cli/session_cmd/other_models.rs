@@ -25,15 +25,15 @@ impl<'a> Others<'a> {
     /// only one run.
     pub(crate) fn of(context: &'a Context, models: &'a Models) -> Option<Self> {
         let global = &context.global;
-        let played = context.embedded.is_some() || global.replay.is_some();
-        let live = !models.settings.is_empty() && !played && global.record.is_none();
+        let is_replay = context.embedded.is_some() || global.replay.is_some();
+        let live = !models.settings.is_empty() && !is_replay && global.record.is_none();
         live.then_some(Self { context, models })
     }
 
     /// The settings of a configured model.
     fn settings(&self, name: &str) -> anyhow::Result<ModelConfig> {
-        let configured = self.context.config()?.model(name)?.1;
-        Ok(self.models.settings.get(name).unwrap_or(configured).clone())
+        let settings = self.context.config()?.model(name)?.1;
+        Ok(self.models.settings.get(name).unwrap_or(settings).clone())
     }
 
     async fn listed(&self, model: &ModelConfig) -> anyhow::Result<Vec<Offered>> {
@@ -47,55 +47,56 @@ impl<'a> Others<'a> {
         let config = self.context.config()?;
         let mut names = vec![DEFAULT_MODEL];
         names.extend(config.models.keys().map(String::as_str));
-        let mut found = Candidates::default();
+        let mut candidates = Candidates::default();
         let mut servers: Vec<(&str, ModelConfig)> = Vec::new();
         for name in names {
             let settings = match self.settings(name) {
                 Ok(settings) => settings,
                 Err(error) => {
-                    found.problems.push(format!("{name}: {error:#}"));
+                    candidates.problems.push(format!("{name}: {error:#}"));
                     continue;
                 }
             };
-            found.models.push(configured(name, &settings));
+            candidates.models.push(configured(name, &settings));
             let url = &settings.base_url;
-            let known = servers.iter().any(|(_, server)| server.base_url == *url);
-            if has_server(&settings) && !url.is_empty() && !known {
+            let is_known = servers.iter().any(|(_, server)| server.base_url == *url);
+            if has_server(&settings) && !url.is_empty() && !is_known {
                 servers.push((name, settings));
             }
         }
         for (name, server) in servers {
-            let listed = match self.listed(&server).await {
+            let models = match self.listed(&server).await {
                 Ok(listed) => listed,
                 Err(error) => {
-                    found.problems.push(format!("{error:#}"));
+                    candidates.problems.push(format!("{error:#}"));
                     continue;
                 }
             };
             let at = &server.base_url;
-            let has =
-                |model: &str| found.models.iter().any(|one| one.at == *at && one.model == model);
+            let has = |model: &str| {
+                candidates.models.iter().any(|one| one.at == *at && one.model == model)
+            };
             let ids: BTreeSet<String> =
-                listed.into_iter().map(|model| model.id).filter(|id| !has(id)).collect();
-            found.models.extend(ids.into_iter().map(|id| Candidate {
+                models.into_iter().map(|model| model.id).filter(|id| !has(id)).collect();
+            candidates.models.extend(ids.into_iter().map(|id| Candidate {
                 taken: Taken { name: name.to_owned(), id: Some(id.clone()) },
                 model: id,
                 at: at.clone(),
             }));
         }
-        Ok(found)
+        Ok(candidates)
     }
 
     async fn player(&self, taken: &Taken) -> anyhow::Result<Player> {
         let Taken { name, id } = taken;
         let mut config = self.settings(name)?;
-        let known = self.models.by_name.get(name).filter(|_| id.is_none());
-        if let Some(model) = known {
+        let open = self.models.by_name.get(name).filter(|_| id.is_none());
+        if let Some(model) = open {
             return Ok(Player { name: taken.render(), config, model: Rc::clone(model) });
         }
         if let Some(id) = id {
-            let listed = self.listed(&config).await?;
-            let Some(one) = listed.into_iter().find(|one| one.id == *id) else {
+            let models = self.listed(&config).await?;
+            let Some(one) = models.into_iter().find(|one| one.id == *id) else {
                 let message = format!("{} has no model '{id}'", config.base_url);
                 return Err(Error::model(message)
                     .hint("list its models: git cowork models")

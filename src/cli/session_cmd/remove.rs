@@ -1,19 +1,20 @@
-//! Shared code of `archive` and `delete`: removes the branch of a session without losing work.
+//! Removing and restoring a session: `archive` and `delete` remove its branch without losing work,
+//! `restore` and `undo` bring an attempt back, even of a deleted session.
 
 use std::path::{Path, PathBuf};
 
+use crate::clean::few;
 use crate::cli::args::{Answer, SessionArg};
 use crate::cli::context::Context;
 use crate::cli::session_cmd::lock::{self, LockedSession};
 use crate::cli::session_cmd::workspace::with_recorder;
-use crate::cli::session_cmd::{find, preflight};
+use crate::cli::session_cmd::{find, models, open, preflight, run};
 use crate::error::{Error, hints_of};
-use crate::event::{Event, Sink as _};
-use crate::gate::{Tty, confirm};
+use crate::gate::{Mode, Tty, confirm};
 use crate::git::{self, Git, Oid};
 use crate::record;
 use crate::session::{
-    KeptDraft, RefNames, Session, SessionName, Verdict, began, drafts_of_a_person, exists,
+    Attempt, KeptDraft, RefNames, Session, SessionName, Verdict, began, drafts_of_a_person, exists,
     kept_draft,
 };
 
@@ -69,13 +70,13 @@ pub(crate) fn remove(context: &Context, args: &SessionArg, removal: Removal) -> 
         return Ok(0);
     }
     // First save what would be lost, then remove the branch.
-    let kept = keep(context, &held, &session, removal)?;
+    let number = keep(context, &held, &session, removal)?;
     leave_branch(context, &held, &refs, &session)?;
     with_recorder(context, &held, &name, &tip, |recorder| match removal {
         Removal::Archive => record::archive::archive(recorder, &tip),
         Removal::Delete(_) => record::archive::delete(recorder, &tip),
     })?;
-    say(context, &name, removal, kept);
+    say(context, &name, removal, number);
     Ok(0)
 }
 
@@ -87,10 +88,9 @@ fn is_wanted(context: &Context, session: &Session, consent: Consent) -> anyhow::
         Consent::Never => {
             let branch = context.refs()?.short_branch(name);
             let tip = session.tip.short();
-            let text = format!(
+            context.note(format!(
                 "would delete {branch} ({tip}) and its tags, and keep its tip as an attempt"
-            );
-            context.ui.emit(Event::Note { text });
+            ));
             Ok(false)
         }
         Consent::Asked if context.attended() => {
@@ -173,35 +173,29 @@ fn keep(
 ) -> anyhow::Result<Option<u32>> {
     let (name, tip) = (&session.name, &session.tip);
     let refs = context.refs()?;
-    let here = standing_on(&held.git, &refs, name)?;
+    let is_here = standing_on(&held.git, &refs, name)?;
     with_recorder(context, held, name, tip, |recorder| {
         if matches!(removal, Removal::Delete(_)) {
             return record::attempt::keep(recorder, tip, "deleted", Verdict::Aborted).map(Some);
         }
         let stage = session.next_stage();
         let draft = stage.map(|stage| kept_draft(&held.git, session, stage)).transpose()?.flatten();
-        let unfinished = match draft {
+        let open_draft = match draft {
             Some(KeptDraft::Live(draft) | KeptDraft::Elsewhere(draft)) => Some(draft.commit),
             Some(KeptDraft::Aborted | KeptDraft::LeftBehind(_)) | None => None,
         };
-        let edited = drafts_of_a_person(&held.git, session)?;
-        let mut kept = if unfinished.is_some() || !edited.is_empty() {
-            let words = if unfinished.is_some() { "a draft" } else { "your edits of drafts" };
+        let edits = drafts_of_a_person(&held.git, session)?;
+        let mut number = if open_draft.is_some() || !edits.is_empty() {
+            let words = if open_draft.is_some() { "a draft" } else { "your edits of drafts" };
             let reason = format!("archived with {words}");
-            Some(record::archive::keep_drafts(
-                recorder,
-                tip,
-                unfinished.as_ref(),
-                &edited,
-                &reason,
-            )?)
+            Some(record::archive::keep_drafts(recorder, tip, open_draft.as_ref(), &edits, &reason)?)
         } else {
             None
         };
-        if here && record::attempt::would_lose(recorder, tip)? {
-            kept = Some(record::attempt::keep(recorder, tip, "archived", Verdict::Passed)?);
+        if is_here && record::attempt::would_lose(recorder, tip)? {
+            number = Some(record::attempt::keep(recorder, tip, "archived", Verdict::Passed)?);
         }
-        Ok(kept)
+        Ok(number)
     })
 }
 
@@ -238,9 +232,9 @@ fn linked_tree(git: &Git, refs: &RefNames, name: &SessionName) -> anyhow::Result
 
 /// The working tree a branch is checked out in.
 fn checked_out(git: &Git, branch: &str) -> anyhow::Result<Option<PathBuf>> {
-    let found = git::refs::list(git, &[RefNames::local(branch)])?;
-    let found = found.into_iter().find(|info| info.name.short() == branch);
-    Ok(found.and_then(|info| info.worktree))
+    let branches = git::refs::list(git, &[RefNames::local(branch)])?;
+    let entry = branches.into_iter().find(|info| info.name.short() == branch);
+    Ok(entry.and_then(|info| info.worktree))
 }
 
 fn go_to_base(git: &Git, session: &Session) -> anyhow::Result<()> {
@@ -254,36 +248,31 @@ fn go_to_base(git: &Git, session: &Session) -> anyhow::Result<()> {
 /// Removes a linked working tree, unless it has ignored files: git would remove those silently, and
 /// they may be build output or files that the user needs. The user has to remove such a tree.
 fn leave_worktree(context: &Context, git: &Git, path: &Path, tip: &Oid) -> anyhow::Result<()> {
-    let linked = git.at(path)?;
-    let ignored = git::in_the_way::unknown_files(&linked)?;
-    let why = if ignored.is_empty() {
+    let tree = git.at(path)?;
+    let ignored_paths = git::in_the_way::unknown_files(&tree)?;
+    let why = if ignored_paths.is_empty() {
         match git::worktree::remove(git, path) {
             Ok(()) => {
-                let text = format!("removed the working tree {}", path.display());
-                context.ui.emit(Event::Note { text });
+                context.note(format!("removed the working tree {}", path.display()));
                 return Ok(());
             }
             // git refuses because the tree is locked or contains submodules.
             Err(error) => format!("git cannot remove it: {error:#}"),
         }
     } else {
-        let named = ignored.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-        let more = ignored.len().saturating_sub(NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        format!("it contains files that git ignores: {named}{more}")
+        format!("it contains files that git ignores: {}", few(&ignored_paths, NAMED, ", "))
     };
-    git::switch::detach(&linked, tip)?;
+    git::switch::detach(&tree, tip)?;
     let path = path.display();
-    let text = format!(
+    context.note(format!(
         "the working tree {path} is kept, with a detached HEAD: {why}\n\
          if you need nothing in it: git worktree remove {path}"
-    );
-    context.ui.emit(Event::Note { text });
+    ));
     Ok(())
 }
 
 fn say(context: &Context, name: &SessionName, removal: Removal, kept: Option<u32>) {
-    let note = |text: String| context.ui.emit(Event::Note { text });
+    let note = |text: String| context.note(text);
     match removal {
         Removal::Archive => {
             note(format!("{name} is archived; restore it: git cowork restore {name}"))
@@ -295,4 +284,40 @@ fn say(context: &Context, name: &SessionName, removal: Removal, kept: Option<u32
     if let (Removal::Archive, Some(kept)) = (removal, kept) {
         note(format!("its unfinished work is attempt {kept}: git cowork restore {name} {kept}"));
     }
+}
+
+/// Restores an attempt, even of a deleted session.
+pub(crate) fn restore_attempt(context: &Context, refs: &RefNames, attempt: &Attempt) -> Answer {
+    let name = &attempt.session;
+    context.ui.set_session(name);
+    let is_deleted = !exists(context.git()?, refs, name)?;
+    if is_deleted {
+        restore_branch(context, refs, attempt)?;
+    }
+    let command = "git cowork restore";
+    let (held, session) = open::take_after(context, Some(name), None, command, |git, session| {
+        if is_deleted {
+            return Ok(());
+        }
+        let action = format!("restoring attempt {}", attempt.number);
+        open::may_leave(context, git, session, &attempt.tip, &action)
+    })?;
+    let models = models::none();
+    run::with_pipeline(context, &held, &models, Mode::Wait, session, |pipeline| {
+        pipeline.restore(attempt)
+    })?;
+    say_next(context, name);
+    Ok(0)
+}
+
+/// Creates the branch of a deleted session again, at the attempt's tip.
+fn restore_branch(context: &Context, refs: &RefNames, attempt: &Attempt) -> anyhow::Result<()> {
+    let git = context.git()?;
+    let _held = lock::hold(context, &attempt.session, "git cowork restore")?;
+    git::switch::to_new(git, &refs.short_branch(&attempt.session), &attempt.tip)
+}
+
+/// Prints the command that continues the session.
+pub(crate) fn say_next(context: &Context, name: &SessionName) {
+    context.note(format!("continue: git cowork resume {name}"));
 }

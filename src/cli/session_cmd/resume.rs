@@ -27,28 +27,34 @@ pub(crate) fn go_on(
     preflight::check(git, &refs)?;
     let mode = context.mode()?;
     let name = find::session_name(context, name)?;
+    let early = Session::find(git, &refs, &name).ok();
     if extent.go_back_to.is_none()
         && extent.raise.is_none()
-        && let Ok(session) = Session::find(git, &refs, &name)
-        && session.is_completed()
-        && merged(git, &refs, &session)?.is_some()
+        && let Some(session) = early.as_ref().filter(|session| session.is_completed())
+        && merged(git, &refs, session)?.is_some()
     {
-        let text = format!("{name} is merged; there is nothing to do");
-        context.ui.emit(Event::Note { text });
+        context.note(format!("{name} is merged; there is nothing to do"));
         return Ok(0);
     }
     preflight::require_not_sparse(git, &name)?;
-    let (held, session) = open::take_after(context, Some(&name), command, |git, session| {
-        for stage in extent.stop_after.into_iter().chain(extent.go_back_to) {
-            choose_depth::require_stage(session, stage, extent.raise)?;
-        }
-        let Some(stage) = extent.go_back_to else { return Ok(()) };
-        if from_files::is_from_files(git, session, Some(stage))? {
-            return Ok(());
-        }
-        let target = before(session, stage)?;
-        open::may_leave(context, git, session, &target, &format!("going back to before {stage}"))
-    })?;
+    let (held, session) =
+        open::take_after(context, Some(&name), early, command, |git, session| {
+            for stage in extent.stop_after.into_iter().chain(extent.go_back_to) {
+                choose_depth::require_stage(session, stage, extent.raise)?;
+            }
+            let Some(stage) = extent.go_back_to else { return Ok(()) };
+            if from_files::is_from_files(git, session, Some(stage))? {
+                return Ok(());
+            }
+            let target = before(session, stage)?;
+            open::may_leave(
+                context,
+                git,
+                session,
+                &target,
+                &format!("going back to before {stage}"),
+            )
+        })?;
     let (session, extent) = match from_files::is_from_files(&held.git, &session, extent.go_back_to)?
     {
         true => {
@@ -63,11 +69,11 @@ pub(crate) fn go_on(
     bring_logs(context, &held, &session)?;
     let (branch, title) = (refs.short_branch(&session.name), session.file.title.clone());
     context.ui.emit(Event::SessionStarted { branch, resumed: true, title });
-    let raised = extent.raise.is_some_and(|depth| depth != session.depth());
+    let raises = extent.raise.is_some_and(|depth| depth != session.depth());
     let asks_nobody = session.is_completed() && extent.go_back_to.is_none();
     let goes_back = extent.go_back_to.is_some();
     let models =
-        if extent.no_run || asks_nobody || (only_waits(&session, mode) && !goes_back && !raised) {
+        if extent.no_run || asks_nobody || (only_waits(&session, mode) && !goes_back && !raises) {
             models::none()
         } else {
             if !goes_back {
@@ -89,8 +95,7 @@ fn bring_logs(context: &Context, held: &LockedSession, session: &Session) -> any
         record::logs::fetch(recorder, session, remote.as_deref(), context.attended())
     });
     if let Err(error) = brought {
-        let text = format!("the logs of earlier checks were not fetched: {error:#}");
-        context.ui.emit(Event::Warning { text });
+        context.warn(format!("the logs of earlier checks were not fetched: {error:#}"));
     }
     Ok(())
 }

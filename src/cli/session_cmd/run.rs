@@ -7,16 +7,14 @@ use crate::cli::args::Answer;
 use crate::cli::context::Context;
 use crate::cli::demo_recording;
 use crate::cli::session_cmd::asking::unless_interrupted;
-use crate::cli::session_cmd::elsewhere::FromElsewhere;
 use crate::cli::session_cmd::event_log::{self, EventLog, start_log};
 use crate::cli::session_cmd::lock::LockedSession;
 use crate::cli::session_cmd::other_models::Others;
-use crate::cli::session_cmd::typed::BeforeGate;
-use crate::cli::session_cmd::{text_input, typed, workspace};
+use crate::cli::session_cmd::typed::{self, BeforeGate, FromElsewhere};
+use crate::cli::session_cmd::{text_input, workspace};
 use crate::cli::terminal::runtime;
 use crate::config::Config;
 use crate::error::{Error, Kind, hints_of, kind_of};
-use crate::event::{Event, Sink as _};
 use crate::gate::{Gate, Guide, Mode, NobodyThere, Pagers, TerminalPerson, Tty};
 use crate::git::{self, Git};
 use crate::interrupt;
@@ -48,14 +46,14 @@ pub(crate) struct Extent {
 
 /// The project's commands: the configured ones, or else those that are detected.
 pub(crate) fn commands(config: &Config, git: &Git) -> ProjectCommands {
-    let found = detect_commands(git.top(), &config.project.template);
+    let detection = detect_commands(git.top(), &config.project.template);
     let pick = |configured: &str, detected: String| {
         if configured.is_empty() { detected } else { configured.to_owned() }
     };
     ProjectCommands {
-        test: pick(&config.project.test, found.test),
-        build: pick(&config.project.build, found.build),
-        lint: pick(&config.project.lint, found.lint),
+        test: pick(&config.project.test, detection.test),
+        build: pick(&config.project.build, detection.build),
+        lint: pick(&config.project.lint, detection.lint),
     }
 }
 
@@ -72,15 +70,15 @@ pub(crate) fn with_pipeline<T>(
     let refs = RefNames::new(&config.project.branch_prefix);
     let workspace = workspace::open(context, held, &session.name)?;
     let prompts = Prompts { folder: context.prompt_folder() };
-    let known: Kept<(), ProjectCommands> = Kept::default();
+    let cache: Kept<(), ProjectCommands> = Kept::default();
     let demo = demo_recording::kept(&held.git);
-    let found = || -> anyhow::Result<ProjectCommands> {
+    let detect = || -> anyhow::Result<ProjectCommands> {
         Ok(match context.is_without_commands() {
             true => ProjectCommands::default(),
             false => commands(config, &held.git),
         })
     };
-    let commands = || known.or_find((), found).unwrap_or_default();
+    let commands = || cache.or_find((), detect).unwrap_or_default();
     let ui = Rc::clone(&context.ui);
     let tty = Tty::new(context.color).before(move || ui.clear());
     let notify = &config.review.notify;
@@ -88,8 +86,8 @@ pub(crate) fn with_pipeline<T>(
     let gates = RunGates::new(&held.state, &held.lock);
     let elsewhere = FromElsewhere(&gates);
     let guide = demo.map(|_| Guide::default());
-    let typed = Arc::new(TypedNotes::open(&held.state, &session.file.id));
-    let untold = BeforeGate(&typed);
+    let typed_notes = Arc::new(TypedNotes::open(&held.state, &session.file.id));
+    let untold = BeforeGate(&typed_notes);
     let call = |message: &str| {
         notes.waits();
         event_log::call(&context.ui, notify, held.git.top(), message);
@@ -140,7 +138,7 @@ pub(crate) fn with_pipeline<T>(
         workspace: &workspace,
         state: &held.state,
         gates: &gates,
-        typed: &typed,
+        typed: &typed_notes,
         prompts: &prompts,
         commands: &commands,
         sink: &sink,
@@ -185,8 +183,7 @@ pub(crate) fn run_session(
         let running = unless_interrupted(context, Some(&models.meter), running);
         let finish = runtime::current_thread()?.block_on(running).unwrap_or_else(|_| {
             if let Err(error) = pipeline.stop_cleanly() {
-                let text = format!("the draft could not be saved: {error:#}");
-                context.ui.emit(Event::Warning { text });
+                context.warn(format!("the draft could not be saved: {error:#}"));
             }
             interrupt::check().map(|()| Finish::Completed)
         });
@@ -194,8 +191,7 @@ pub(crate) fn run_session(
         let troubles = pipeline.troubles();
         if !troubles.is_empty() {
             context.ui.clear();
-            let text = format!("skipped in this run: {}", troubles.join("; "));
-            context.ui.emit(Event::Warning { text });
+            context.warn(format!("skipped in this run: {}", troubles.join("; ")));
         }
         finish.map_err(|error| interrupted(error, pipeline.kept(), &name))
     })?;
@@ -207,15 +203,14 @@ pub(crate) fn run_session(
         // The terminal's live display has already shown the end.
         Finish::Completed if context.ui.tells_end() => Ok(0),
         Finish::Completed => {
-            let text = format!("{name} is delivered; look at it: git cowork show {name} report");
-            context.ui.emit(Event::Note { text });
+            context.note(format!("{name} is delivered; look at it: git cowork show {name} report"));
             Ok(0)
         }
         Finish::Stopped(_) => Ok(0),
         Finish::Waiting { stage, why, answers } => {
             let why = why.map(|why| format!("{stage} waits for a person: {why}"));
             for text in why.into_iter().chain(answers) {
-                context.ui.emit(Event::Note { text });
+                context.note(text);
             }
             Ok(Kind::Waiting.exit_code())
         }
@@ -225,12 +220,12 @@ pub(crate) fn run_session(
 /// If a stop was requested, converts any error into an interruption, with a message that says what
 /// was saved.
 fn interrupted(error: anyhow::Error, kept: Option<String>, name: &SessionName) -> anyhow::Error {
-    let asked = interrupt::is_requested();
-    if !asked && kind_of(&error) != Kind::Interrupted {
+    let stops = interrupt::is_requested();
+    if !stops && kind_of(&error) != Kind::Interrupted {
         return error;
     }
-    let kept = kept.unwrap_or_else(|| "finished work is recorded".to_owned());
-    let mut message = format!("interrupted; {kept}");
+    let work = kept.unwrap_or_else(|| "finished work is recorded".to_owned());
+    let mut message = format!("interrupted; {work}");
     if kind_of(&error) != Kind::Interrupted {
         message = format!("{message} (error while stopping: {error:#})");
     }

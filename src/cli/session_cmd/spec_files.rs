@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use crate::artifact::specs::{self, SpecFile, SpecKind};
+use crate::clean::few;
 use crate::error::Error;
 use crate::shell_quote::quoted;
 use crate::ui::one_line;
@@ -34,12 +35,12 @@ pub(super) struct Found {
 impl Found {
     /// Lists a folder and the folders in it, to this depth.
     pub(super) fn of(folder: &Path, depth: usize) -> std::io::Result<Self> {
-        let mut found = Self::default();
-        found.look(folder, "", depth)?;
+        let mut all = Self::default();
+        all.look(folder, "", depth)?;
         // What is below a depth that was asked for is not left out.
-        found.more &= depth == DEEPEST;
-        found.files.sort();
-        Ok(found)
+        all.more &= depth == DEEPEST;
+        all.files.sort();
+        Ok(all)
     }
 
     pub(super) fn whole(folder: &Path) -> std::io::Result<Self> {
@@ -97,13 +98,13 @@ impl Found {
             if out.iter().any(is_inside) {
                 continue;
             }
-            let own = self.files.iter().filter_map(|file| file.strip_prefix(&start));
-            let own: Vec<String> = own.map(str::to_owned).collect();
-            if let Some(kind) = SpecKind::of_folder(&own) {
+            let names = self.files.iter().filter_map(|file| file.strip_prefix(&start));
+            let names: Vec<String> = names.map(str::to_owned).collect();
+            if let Some(kind) = SpecKind::of_folder(&names) {
                 let whole = folder.rsplit_once('/').filter(|(above, inner)| {
                     let start = format!("{above}/");
-                    let beside = self.files.iter().filter_map(|file| file.strip_prefix(&start));
-                    kind.is_whole_of(inner, &beside.map(str::to_owned).collect::<Vec<_>>())
+                    let siblings = self.files.iter().filter_map(|file| file.strip_prefix(&start));
+                    kind.is_whole_of(inner, &siblings.map(str::to_owned).collect::<Vec<_>>())
                 });
                 out.push((whole.map_or(folder, |(above, _)| above).to_owned(), kind));
             }
@@ -141,8 +142,8 @@ pub(super) fn read(
     for path in companions {
         match others.iter().position(|other| *other == path) {
             Some(at) => {
-                let read = text_of(&folder.join(&path));
-                let text = read.map_err(|why| broken(&shown.join(&path), &why))?;
+                let text =
+                    text_of(&folder.join(&path)).map_err(|why| broken(&shown.join(&path), &why))?;
                 files.push(SpecFile { path: others.remove(at), text: text.unwrap_or_default() });
             }
             None if files.iter().any(|file| file.path == path) => {}
@@ -167,7 +168,7 @@ pub(super) fn markdown_idea(
     top: Option<&Path>,
     found: &Found,
 ) -> Result<String, Error> {
-    let here = shown.display();
+    let place = shown.display();
     let command = |path: &Path| format!("git cowork new -F {}", quoted(&path.to_string_lossy()));
     let above = folder
         .ancestors()
@@ -176,7 +177,7 @@ pub(super) fn markdown_idea(
     for (path, name) in above.take_while(|(path, _)| top.is_some_and(|top| path.starts_with(top))) {
         let Some(kind) = Found::of(path, 1).ok().and_then(|found| found.kind()) else { continue };
         let name = name.filter(|name| !name.as_os_str().is_empty()).unwrap_or(path);
-        let text = format!("{here} is a part of {}, which is of {}", name.display(), kind.name);
+        let text = format!("{place} is a part of {}, which is of {}", name.display(), kind.name);
         return Err(Error::usage(text).hint(command(name)));
     }
     let below = found.kinds_below();
@@ -184,7 +185,7 @@ pub(super) fn markdown_idea(
         let each =
             below.iter().map(|(path, kind)| format!("{} ({})", one_line(path, LINE), kind.name));
         let text =
-            format!("{here} holds specifications, and one is read: {}", named(each.collect()));
+            format!("{place} holds specifications, and one is read: {}", named(each.collect()));
         let error = Error::usage(text);
         let some = below.iter().take(NAMED).map(|(path, _)| command(&shown.join(path)));
         return Err(some.fold(error, Error::hint));
@@ -207,16 +208,16 @@ pub(super) fn markdown_idea(
         _ => {
             let mut text = String::new();
             for path in &files {
-                let read = text_of(&folder.join(path));
-                let read = read.map_err(|why| broken(&shown.join(path), &why))?;
-                text += &format!("<!-- {path} -->\n\n{}\n\n", read.unwrap_or_default().trim());
+                let part =
+                    text_of(&folder.join(path)).map_err(|why| broken(&shown.join(path), &why))?;
+                text += &format!("<!-- {path} -->\n\n{}\n\n", part.unwrap_or_default().trim());
             }
             if text.len() <= most_bytes {
                 let title = text.lines().find_map(|line| line.strip_prefix("# "));
                 let names =
                     files.iter().map(|path| one_line(path, LINE)).collect::<Vec<_>>().join(", ");
                 let title = title.map(|title| format!("{}\n\n", title.trim())).unwrap_or_default();
-                return Ok(format!("{title}From {here} (Markdown): {names}.\n\n{}", text.trim()));
+                return Ok(format!("{title}From {place} (Markdown): {names}.\n\n{}", text.trim()));
             }
             format!(
                 "it has more than the {} KiB of Markdown that can be an idea",
@@ -227,7 +228,7 @@ pub(super) fn markdown_idea(
     let signs: Vec<String> =
         specs::ALL.iter().map(|kind| format!("{} ({})", kind.sign, kind.name)).collect();
     let text = format!(
-        "{here} is not a folder of specifications: no {} is in it; {why}",
+        "{place} is not a folder of specifications: no {} is in it; {why}",
         signs.join(", ")
     );
     Err(Error::usage(text).hint(
@@ -237,17 +238,15 @@ pub(super) fn markdown_idea(
 
 /// The refusal of a file.
 pub(super) fn broken(path: &Path, why: &str) -> Error {
-    let shown = one_line(&path.display().to_string(), LINE);
-    Error::usage(format!("{shown} cannot be read: {why}")).hint(
+    let name = one_line(&path.display().to_string(), LINE);
+    Error::usage(format!("{name} cannot be read: {why}")).hint(
         "fix the file, or give the idea in quotes; only regular files in UTF-8 are read, no links",
     )
 }
 
 /// The first items, and the number of the others.
 pub(super) fn named(all: Vec<String>) -> String {
-    let more = all.len().saturating_sub(NAMED);
-    let first = all.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
-    if more == 0 { first } else { format!("{first} and {more} more") }
+    few(&all, NAMED, ", ")
 }
 
 /// The text of a file, `None` if it is empty, or why it is not read.

@@ -9,7 +9,6 @@ use crate::artifact::specs::{self, Choice, Drafted, Refusal, SpecFile, SpecKind,
 use crate::cli::context::Context;
 use crate::cli::session_cmd::spec_files::{self, Found, LINE, broken, named};
 use crate::error::Error;
-use crate::event::{Event, Sink as _};
 use crate::git::{Git, Oid};
 use crate::languages;
 use crate::shell_quote::quoted;
@@ -69,7 +68,7 @@ impl Given {
     ) -> anyhow::Result<Option<Self>> {
         // Without a slash at the end, which would follow a link.
         let full: PathBuf = context.cwd.join(path).components().collect();
-        let given = match (full.is_dir(), full.is_file()) {
+        let input = match (full.is_dir(), full.is_file()) {
             (true, _) => Some(folder(context, &full, path, choice)?),
             (_, true) => {
                 file(context, &full, path, choice)?.map(|specs| Self::Specs(Box::new(specs)))
@@ -78,13 +77,13 @@ impl Given {
         };
         let options = [("--tag", choice.tag), ("--task", choice.task)];
         let option = options.into_iter().find_map(|(name, value)| value.map(|_| name));
-        if let (None | Some(Self::Idea(_)), Some(option)) = (&given, option) {
+        if let (None | Some(Self::Idea(_)), Some(option)) = (&input, option) {
             let text = format!("{option} does not apply: {} is only an idea", path.display());
             return Err(Error::usage(text)
                 .hint("--tag is for tasks.json of Task Master, --task for a folder of Backlog.md")
                 .into());
         }
-        Ok(given)
+        Ok(input)
     }
 }
 
@@ -97,16 +96,16 @@ fn folder(
     let cannot = |error: std::io::Error| broken(path, &error.to_string());
     refuse_link(full, path)?;
     let full = full.canonicalize().map_err(cannot)?;
-    let found = Found::whole(&full).map_err(cannot)?;
-    let Some(kind) = found.kind() else {
+    let files = Found::whole(&full).map_err(cannot)?;
+    let Some(kind) = files.kind() else {
         let top = context.git().ok().and_then(|git| git.top().canonicalize().ok());
-        let idea = spec_files::markdown_idea(&full, path, top.as_deref(), &found)?;
+        let idea = spec_files::markdown_idea(&full, path, top.as_deref(), &files)?;
         return Ok(Given::Idea(idea));
     };
     let (root, shown, found) =
-        whole_of(kind, &full, path).unwrap_or((full, path.to_owned(), found));
-    let read = spec_files::read(&root, &shown, kind, found, choice.task)?;
-    let specs = SpecFolder::of(context, kind, (path, &root), read, choice);
+        whole_of(kind, &full, path).unwrap_or((full, path.to_owned(), files));
+    let content = spec_files::read(&root, &shown, kind, found, choice.task)?;
+    let specs = SpecFolder::of(context, kind, (path, &root), content, choice);
     Ok(Given::Specs(Box::new(specs)))
 }
 
@@ -114,11 +113,11 @@ fn folder(
 /// path in messages, and its files.
 fn whole_of(kind: &SpecKind, full: &Path, path: &Path) -> Option<(PathBuf, PathBuf, Found)> {
     let above = full.parent()?;
-    let found = Found::of(above, 1).ok()?;
+    let files = Found::of(above, 1).ok()?;
     let name = full.file_name()?.to_str()?;
-    let shown = path.parent().filter(|above| !above.as_os_str().is_empty());
-    let shown = shown.map_or_else(|| path.join(".."), Path::to_owned);
-    kind.is_whole_of(name, &found.files).then(|| (above.to_owned(), shown, found))
+    let place = path.parent().filter(|above| !above.as_os_str().is_empty());
+    let place = place.map_or_else(|| path.join(".."), Path::to_owned);
+    kind.is_whole_of(name, &files.files).then(|| (above.to_owned(), place, files))
 }
 
 /// Reads a file of a known kind by itself.
@@ -143,21 +142,21 @@ fn file(
     // A story or a list of epics is complete in itself.
     let is_alone = name.ends_with(".md") && id.is_none();
     if is_alone {
-        let read = (vec![alone], Vec::new());
-        return Ok(Some(SpecFolder::of(context, kind, (path, full), read, choice)));
+        let content = (vec![alone], Vec::new());
+        return Ok(Some(SpecFolder::of(context, kind, (path, full), content, choice)));
     }
     if choice.task.is_some() && name.ends_with(".md") {
         let text = format!("--task does not apply: {} is one task", path.display());
         return Err(Error::usage(text).hint("leave out --task, or give the folder").into());
     }
     let task = choice.task.or(id.as_deref().filter(|_| name.ends_with(".md")));
-    let shown = path.parent().unwrap_or(path);
+    let place = path.parent().unwrap_or(path);
     let folder = folder.canonicalize().map_err(|error| cannot(error.to_string()))?;
-    let own = || Found::of(&folder, 0).map(|found| (folder.clone(), shown.to_owned(), found));
-    let whole = whole_of(kind, &folder, shown).map_or_else(own, Ok);
+    let lookup = || Found::of(&folder, 0).map(|found| (folder.clone(), place.to_owned(), found));
+    let whole = whole_of(kind, &folder, place).map_or_else(lookup, Ok);
     let (root, shown, found) = whole.map_err(|error| cannot(error.to_string()))?;
-    let read = spec_files::read(&root, &shown, kind, found, task)?;
-    Ok(Some(SpecFolder::of(context, kind, (path, full), read, Choice { task, ..choice })))
+    let content = spec_files::read(&root, &shown, kind, found, task)?;
+    Ok(Some(SpecFolder::of(context, kind, (path, full), content, Choice { task, ..choice })))
 }
 
 /// Refuses a link: whoever wrote it would decide what a model reads, and is recorded as the idea.
@@ -187,11 +186,11 @@ impl SpecFolder {
         let whole = full.canonicalize().ok();
         let inside =
             top.zip(whole).and_then(|(top, full)| full.strip_prefix(top).ok().map(Path::to_owned));
-        let shown =
+        let place =
             inside.filter(|path| !path.as_os_str().is_empty()).unwrap_or_else(|| path.to_owned());
-        let name = one_line(&shown.display().to_string(), LINE);
-        let owned = |text: Option<&str>| text.map(str::to_owned);
-        let (tag, task) = (owned(choice.tag), owned(choice.task));
+        let name = one_line(&place.display().to_string(), LINE);
+        let to_text = |text: Option<&str>| text.map(str::to_owned);
+        let (tag, task) = (to_text(choice.tag), to_text(choice.task));
         Self { kind, path: path.to_owned(), name, own_name, files, unread, tag, task }
     }
 
@@ -208,8 +207,9 @@ impl SpecFolder {
                 || start.is_some_and(|start| holds(git, start, name))
         };
         let choice = Choice { tag: self.tag.as_deref(), task: self.task.as_deref() };
-        let found = specs::specified(self.kind, &self.own_name, &self.files, choice, &is_file);
-        found.map_err(|Refusal { text, options }| {
+        let specification =
+            specs::specified(self.kind, &self.own_name, &self.files, choice, &is_file);
+        specification.map_err(|Refusal { text, options }| {
             let error = Error::usage(format!("{}: {text}", self.name));
             let path = quoted(&self.path.to_string_lossy());
             let command = |[option, value]: &[String; 2]| {
@@ -227,16 +227,16 @@ impl SpecFolder {
     /// The draft of the plan, and the origin of the session.
     pub(crate) fn begun(&self, git: &Git, start: &Oid, found: &Specified) -> (Begun, Drafted) {
         let in_base = |path: &str| holds(git, start, path);
-        let drafted = specs::draft(&self.prose(found), &found.records, &in_base);
+        let draft = specs::draft(&self.prose(found), &found.records, &in_base);
         let origin = SessionOrigin {
             kind: self.kind.name.to_owned(),
             name: self.name.clone(),
-            requirements: drafted.requirements,
-            features: drafted.features,
-            tasks: drafted.tasks,
+            requirements: draft.requirements,
+            features: draft.features,
+            tasks: draft.tasks,
             adopted: Vec::new(),
         };
-        (Begun { origin, plan: drafted.text.clone() }, drafted)
+        (Begun { origin, plan: draft.text.clone() }, draft)
     }
 
     /// The files that were read and those that were not, and what of them is not in the plan; each in
@@ -246,9 +246,9 @@ impl SpecFolder {
         let list = |all: &[String]| all.iter().map(one).collect::<Vec<_>>().join(", ");
         let mut out =
             vec![format!("From {} ({}): {}.", self.name, self.kind.name, list(&found.read))];
-        let unused = self.files.iter().filter(|file| !found.read.contains(&file.path));
+        let rest = self.files.iter().filter(|file| !found.read.contains(&file.path));
         let unread: Vec<String> =
-            self.unread.iter().cloned().chain(unused.map(|file| one(&file.path))).collect();
+            self.unread.iter().cloned().chain(rest.map(|file| one(&file.path))).collect();
         if !unread.is_empty() {
             out.push(format!("Not read: {}.", named(unread)));
         }
@@ -295,7 +295,7 @@ impl SpecFolder {
         depth: Depth,
         drafted: Option<&Drafted>,
     ) {
-        let note = |text: String| context.ui.emit(Event::Note { text });
+        let note = |text: String| context.note(text);
         self.note(found).iter().for_each(|line| note(line.trim_end_matches('.').to_owned()));
         match drafted {
             Some(drafted) => {
@@ -309,7 +309,7 @@ impl SpecFolder {
                      {tasks}"
                 ));
                 for one in &drafted.left_out {
-                    context.ui.emit(Event::Warning { text: format!("not in the plan: {one}") });
+                    context.warn(format!("not in the plan: {one}"));
                 }
             }
             None => note(format!(
@@ -318,10 +318,11 @@ impl SpecFolder {
             )),
         }
         if !found.unclear.is_empty() {
-            let wanted = count(found.unclear.len(), "place");
-            let text =
-                format!("{wanted} to be clarified: {}", one_line(&found.unclear.join("; "), LINE));
-            context.ui.emit(Event::Warning { text });
+            let places = count(found.unclear.len(), "place");
+            context.warn(format!(
+                "{places} to be clarified: {}",
+                one_line(&found.unclear.join("; "), LINE)
+            ));
         }
     }
 }
@@ -334,6 +335,6 @@ fn with_reason(why: &str, all: &[(String, Vec<String>)]) -> String {
 
 /// True if a commit contains a file.
 fn holds(git: &Git, commit: &Oid, path: &str) -> bool {
-    let found = git.reader().entries(commit, &[path]);
-    found.is_ok_and(|all| all.into_iter().flatten().any(|entry| entry.kind.is_blob()))
+    let entries = git.reader().entries(commit, &[path]);
+    entries.is_ok_and(|all| all.into_iter().flatten().any(|entry| entry.kind.is_blob()))
 }

@@ -16,11 +16,11 @@ use crate::shell_quote::quoted;
 /// The editor this run uses.
 pub(crate) fn editor(context: &Context) -> anyhow::Result<Editor> {
     let git = context.git()?;
-    let configured = &context.config()?.review.editor;
-    let command = if configured.is_empty() {
+    let setting = &context.config()?.review.editor;
+    let command = if setting.is_empty() {
         git::settings::editor(git)?.unwrap_or_default()
     } else {
-        configured.clone()
+        setting.clone()
     };
     Ok(Editor { command, cwd: git.top().to_owned() })
 }
@@ -38,8 +38,9 @@ pub(crate) fn text(
     let text = match file {
         Some(path) if path == Path::new("-") => {
             let mut text = String::new();
-            let read = std::io::stdin().read_to_string(&mut text);
-            read.map_err(|error| Error::usage(format!("standard input cannot be read: {error}")))?;
+            let result = std::io::stdin().read_to_string(&mut text);
+            result
+                .map_err(|error| Error::usage(format!("standard input cannot be read: {error}")))?;
             text
         }
         Some(path) => std::fs::read_to_string(path).map_err(|error| {
@@ -151,8 +152,8 @@ fn hint(what: &str) -> String {
 
 /// Removes only the lines of `hint`: other lines that begin with # are Markdown headings.
 fn without_hint(text: &str, hint: &str) -> String {
-    let ours = |line: &&str| hint.lines().any(|own| own == line.trim_end());
-    text.lines().filter(|line| !ours(line)).collect::<Vec<_>>().join("\n").trim().to_owned()
+    let is_own = |line: &&str| hint.lines().any(|own| own == line.trim_end());
+    text.lines().filter(|line| !is_own(line)).collect::<Vec<_>>().join("\n").trim().to_owned()
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
-//! Notes that a person types for the actor during a run: reads them, and reports undelivered notes
-//! when the run ends.
+//! What people say to a run beside its gate's own dialogue: notes that a person types for the actor,
+//! and the answers that other terminals give to gates (`git cowork watch`).
 
 use std::sync::Arc;
 
+use crate::choice::Chosen;
 use crate::clean::one_line;
 use crate::cli::context::Context;
-use crate::event::{Event, Sink as _};
-use crate::gate::Untold;
-use crate::session::TypedNotes;
+use crate::gate::{Decision, Elsewhere, Untold};
+use crate::session::{GateAnswer, RunGates, Said, TypedNotes};
 
 /// Provider of recorded responses, which cannot react to typed notes.
 const REPLAY: &str = "replay";
@@ -44,8 +44,7 @@ impl Listening<'_> {
             true => "the session is delivered; to change it: git cowork modify",
             false => "it is kept for the next run",
         };
-        let text = format!("the actor has not seen \"{text}\": {then}");
-        self.context.ui.emit(Event::Note { text });
+        self.context.note(format!("the actor has not seen \"{text}\": {then}"));
     }
 }
 
@@ -67,5 +66,30 @@ impl Untold for BeforeGate<'_> {
 
     fn keep(&self, words: &str) {
         self.0.keep_at_gate(words);
+    }
+}
+
+/// Reads answers from other terminals.
+pub(crate) struct FromElsewhere<'a>(pub &'a RunGates);
+
+impl Elsewhere for FromElsewhere<'_> {
+    fn has_answered(&self) -> bool {
+        self.0.answer().is_some()
+    }
+
+    fn decide(&self) -> Option<Decision> {
+        let GateAnswer { said, .. } = self.0.decide()?;
+        match said {
+            Said::Pass => Some(Decision::PassedElsewhere),
+            Said::Feedback(text) => Some(Decision::Feedback(text)),
+            Said::There | Said::Chose(_) => None,
+        }
+    }
+
+    fn choose(&self) -> Option<Chosen> {
+        match self.0.decide()?.said {
+            Said::Chose(chosen) => Some(chosen),
+            Said::Pass | Said::Feedback(_) | Said::There => None,
+        }
     }
 }

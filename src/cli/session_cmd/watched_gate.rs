@@ -8,7 +8,6 @@ use crate::choice::{Choice, Chosen, Wants};
 use crate::clean::{marked, one_line};
 use crate::cli::context::Context;
 use crate::error::Error;
-use crate::event::{Event, Sink as _};
 use crate::gate::terminal::{Key, Terminal as _, Text, menu_key_unless, text_from};
 use crate::gate::{Back, Tty, earlier_stage, page};
 use crate::git::{self, DiffStyle, Git, Object};
@@ -149,9 +148,9 @@ impl Look<'_> {
     }
 
     fn ask(&self) -> anyhow::Result<Left> {
-        let closed = || !self.is_open();
+        let is_closed = || !self.is_open();
         loop {
-            let Some(key) = menu_key_unless(&self.terminal, &['f', '2'], &closed)? else {
+            let Some(key) = menu_key_unless(&self.terminal, &['f', '2'], &is_closed)? else {
                 self.tell_other()?;
                 return Ok(Left::Closed);
             };
@@ -180,9 +179,9 @@ impl Look<'_> {
 
     /// Leaves the gate; words that nobody got are printed, so that they can be copied.
     fn stopped(&self) -> anyhow::Result<Left> {
-        let kept = self.kept.take();
-        if !kept.is_empty() {
-            self.say(&format!("not sent: {}", marked(&kept)))?;
+        let text = self.kept.take();
+        if !text.is_empty() {
+            self.say(&format!("not sent: {}", marked(&text)))?;
         }
         Ok(Left::Stopped)
     }
@@ -225,8 +224,8 @@ impl Look<'_> {
 
     fn text(&self, question: &str, said: impl FnOnce(String) -> Said) -> anyhow::Result<Pressed> {
         let question = format!("{} ", question.trim_end());
-        let kept = one_line(&self.kept.borrow(), usize::MAX);
-        Ok(match text_from(&self.terminal, "", &question, &kept)? {
+        let text = one_line(&self.kept.borrow(), usize::MAX);
+        Ok(match text_from(&self.terminal, "", &question, &text)? {
             Text::Given(text) => {
                 self.kept.replace(text.clone());
                 Pressed::Says(said(text))
@@ -269,8 +268,8 @@ impl Look<'_> {
             std::thread::sleep(LOOKS);
             moment::end();
         }
-        let closed = gates(self.state).closed.filter(|closed| closed.id == *id);
-        match closed.map(|closed| closed.refused) {
+        let closing = gates(self.state).closed.filter(|closed| closed.id == *id);
+        match closing.map(|closing| closing.refused) {
             Some(None) => {
                 if has_text {
                     self.kept.take();
@@ -288,7 +287,7 @@ impl Look<'_> {
 
     /// Prints how somebody else has answered.
     fn tell_other(&self) -> anyhow::Result<()> {
-        let what = match gate_answer(self.state, &self.gate.id).map(|answer| answer.said) {
+        let event = match gate_answer(self.state, &self.gate.id).map(|answer| answer.said) {
             Some(Said::There) => "it was answered at the run's terminal".to_owned(),
             Some(Said::Pass) => "it was passed from another terminal".to_owned(),
             Some(Said::Feedback(text)) => {
@@ -299,7 +298,7 @@ impl Look<'_> {
             }
             None => "the gate is closed".to_owned(),
         };
-        self.context.ui.emit(Event::Note { text: what });
+        self.context.note(event);
         Ok(())
     }
 
@@ -310,14 +309,14 @@ impl Look<'_> {
             Asks::Draft | Asks::Lacking => &[],
         };
         let does = keys.iter().find(|choice| choice.key == chosen.key);
-        let mut told = does.map_or_else(|| chosen.key.to_string(), |choice| choice.does.clone());
+        let mut words = does.map_or_else(|| chosen.key.to_string(), |choice| choice.does.clone());
         if !chosen.text.is_empty() {
-            told = format!("{told}: {}", chosen.text);
+            words = format!("{words}: {}", chosen.text);
         }
         if let Some(stage) = chosen.stage {
-            told = format!("{told}: {stage}");
+            words = format!("{words}: {stage}");
         }
-        one_line(&told, 200)
+        one_line(&words, 200)
     }
 
     fn say(&self, line: &str) -> anyhow::Result<()> {

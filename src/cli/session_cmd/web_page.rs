@@ -11,7 +11,6 @@ use crate::cli::context::Context;
 use crate::cli::session_cmd::approved::how_passed;
 use crate::cli::session_cmd::find;
 use crate::error::Error;
-use crate::event::{Event, Sink as _};
 use crate::git;
 use crate::replace_file::replace_file;
 use crate::session::{SessionName, StateDir};
@@ -31,9 +30,9 @@ pub(crate) fn show(
     find::warn_of_unreadable(context, &session)?;
     let name = session.name.clone();
     let status = find::status(context, session)?;
-    let passed = how_passed(git, context.config()?, &status.session)?;
+    let approvals = how_passed(git, context.config()?, &status.session)?;
     let secrets = context.secrets()?;
-    let page = web::page(&Source { git, status: &status, passed: &passed, secrets: &secrets })?;
+    let page = web::page(&Source { git, status: &status, passed: &approvals, secrets: &secrets })?;
     let path = match output {
         Some(path) if path == Path::new("-") => {
             context.print_bytes(&page)?;
@@ -45,13 +44,13 @@ pub(crate) fn show(
         }
         None => keep(&StateDir::open(&git.state_dir(), &name)?, &page)?,
     };
-    let shown = path.display().to_string();
+    let text = path.display().to_string();
     if context.global.json {
-        let object = serde_json::json!({ "session": name.as_str(), "path": shown });
+        let object = serde_json::json!({ "session": name.as_str(), "path": text });
         context.print(&format!("{object}\n"))?;
         return Ok(0);
     }
-    context.print(&format!("{shown}\n"))?;
+    context.print(&format!("{text}\n"))?;
     if output.is_none() && context.attended() && std::io::stdout().is_terminal() {
         open(context, &path)?;
     }
@@ -78,7 +77,7 @@ fn open(context: &Context, path: &Path) -> anyhow::Result<()> {
     if !git::browse::browse(context.git()?, &address(path), has_desktop)? {
         let text = "no browser was found; open that file in one, or name yours: \
                     git config --global web.browser NAME";
-        context.ui.emit(Event::Note { text: text.to_owned() });
+        context.note(text.to_owned());
     }
     Ok(())
 }

@@ -7,7 +7,6 @@ use crate::cli::session_cmd::asking::watch;
 use crate::cli::session_cmd::lock::LockedSession;
 use crate::cli::session_cmd::{confinement, workspace};
 use crate::error::Error;
-use crate::event::{Event, Sink as _};
 use crate::git::{Git, Oid};
 use crate::private::PrivateFiles;
 use crate::record::{Recorder, Scope, Tracked};
@@ -76,7 +75,7 @@ pub(crate) fn recorder_of<T>(
     let workspace = workspace::open(context, held, name)?;
     // What a command left that was killed together with an earlier run.
     for text in user_files::told(workspace.command_effects().take_user_files()) {
-        context.ui.emit(Event::Warning { text });
+        context.warn(text);
     }
     with(&Recorder {
         git: &held.git,

@@ -7,7 +7,6 @@ use crate::cli::context::Context;
 use crate::cli::session_cmd::lock;
 use crate::cli::session_cmd::lock::{default_path, in_use, with_option};
 use crate::error::{Error, Kind};
-use crate::event::{Event, Sink as _};
 use crate::gate::{Tty, choose};
 use crate::git::{self, StatusEntry};
 use crate::session::{Holder, RunLock, SessionName};
@@ -86,8 +85,7 @@ pub(crate) fn of_existing(
     if top == git.top() {
         return Ok(None);
     }
-    let text = format!("working in {}", top.display());
-    context.ui.emit(Event::Note { text });
+    context.note(format!("working in {}", top.display()));
     Ok(Some(context.in_tree(top)))
 }
 

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::{Before, RunId};
-use crate::artifact::{Artifact, Store};
+use crate::artifact::Artifact;
+use crate::pipeline::brief::instructions::{Instructions, instructions};
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::part_files::{self, Known};
 use crate::pipeline::brief::sections::{artifact_section, context_of, section, shown};
-use crate::pipeline::files::instructions::{Instructions, instructions};
 use crate::pipeline::run::Run;
 use crate::pipeline::similar_rejections::made_before;
 use crate::session::{Kind, Verdict};
@@ -107,39 +107,37 @@ fn is_next(run: &Run<'_>, part: &Part<'_>, newest: &Newest) -> anyhow::Result<bo
 
 /// True if the feedback repeats an earlier point: the same conversation would not solve it.
 fn asks_for_another_way(run: &Run<'_>, part: &Part<'_>) -> anyhow::Result<bool> {
-    let said = run.feedback_so_far()?;
+    let feedback = run.feedback_so_far()?;
     let newest = |entry: &&crate::artifact::Feedback| {
         entry.stage == part.spec.stage && entry.iteration + 1 == part.iteration && !entry.is_note()
     };
-    Ok(said.iter().filter(newest).any(|entry| made_before(&said, entry)))
+    Ok(feedback.iter().filter(newest).any(|entry| made_before(&feedback, entry)))
 }
 
 /// The first message of a part that continues a conversation, before its brief.
 pub(crate) fn opening(run: &Run<'_>, part: &Part<'_>, on: &GoesOn) -> anyhow::Result<String> {
-    let files = run.files();
-    let store = Store::new(&files);
     let mut out = String::new();
     let context = context_of(run, part.spec);
     for artifact in context.iter().chain(part.spec.artifacts) {
-        let now = documents(run, &store, [artifact])?;
+        let now = documents(run, [artifact])?;
         let knows = |(name, text): (&String, &Fingerprint)| on.documents.get(name) == Some(text);
         if !now.iter().all(knows) {
-            out += &artifact_section(run, &store, *artifact)?;
+            out += &artifact_section(run, *artifact)?;
         }
     }
     let root = run.env.workspace.root();
     let now = |path: &str| std::fs::read(root.join(path)).ok().map(|text| Fingerprint::of(&text));
-    let seen = on.before.seen();
-    let changed = seen.iter().filter(|(path, seen)| now(path).as_ref() != Some(&seen.content));
-    let changed: Vec<&str> = changed.map(|(path, _)| *path).collect();
-    section(&mut out, "Changed since you last saw them", &changed.join("\n"), CHANGED);
-    let is_known = |path: &str, _: &str| seen.contains_key(path) && !changed.contains(&path);
+    let files = on.before.seen();
+    let changes = files.iter().filter(|(path, files)| now(path).as_ref() != Some(&files.content));
+    let changes: Vec<&str> = changes.map(|(path, _)| *path).collect();
+    out += &section("Changed since you last saw them", &changes.join("\n"), CHANGED);
+    let is_known = |path: &str, _: &str| files.contains_key(path) && !changes.contains(&path);
     let is_told = |one: &Instructions| {
         on.documents.get(&one.path) == Some(&Fingerprint::of(one.text.as_bytes()))
     };
     let paths = part_files::paths_of(run, part)?;
-    let known = Known { files: &is_known, beside: false };
-    Ok(out + &part_files::part_files(run, part, &paths, &is_told, &known)?)
+    let knowledge = Known { files: &is_known, beside: false };
+    Ok(out + &part_files::part_files(run, part, &paths, &is_told, &knowledge)?)
 }
 
 /// Records that a part has ended and that another may continue its conversation. `before` are the
@@ -154,15 +152,14 @@ pub(crate) fn note(
     if part.role != Role::Actor || !run.joins(stage, stage) {
         return Ok(());
     }
-    let files = run.files();
-    let mut known = before;
+    let mut versions = before;
     let context = context_of(run, part.spec);
-    let told = context.iter().chain(part.spec.artifacts);
-    known.extend(documents(run, &Store::new(&files), told)?);
+    let artifacts = context.iter().chain(part.spec.artifacts);
+    versions.extend(documents(run, artifacts)?);
     // Which files feedback is about changes while the code is corrected.
     let paths = if part.corrects_code() { Vec::new() } else { part_files::paths_of(run, part)? };
     for one in instructions(run, paths.iter().map(String::as_str)) {
-        known.insert(one.path, Fingerprint::of(one.text.as_bytes()));
+        versions.insert(one.path, Fingerprint::of(one.text.as_bytes()));
     }
     let newest = Newest {
         run: id.clone(),
@@ -170,7 +167,7 @@ pub(crate) fn note(
         iteration: part.iteration,
         task: part.task.map(|task| task.id.clone()),
         model: run.player(stage, part.role)?.name,
-        documents: known,
+        documents: versions,
     };
     if let Err(error) = run.env.state.set_note(NOTE, Some(&newest)) {
         run.warn(format!(
@@ -190,12 +187,11 @@ pub(crate) fn forget(run: &Run<'_>) {
 
 fn documents<'a>(
     run: &Run<'_>,
-    store: &Store<'_>,
     which: impl IntoIterator<Item = &'a Artifact>,
 ) -> anyhow::Result<Documents> {
     let mut out = BTreeMap::new();
     for artifact in which.into_iter().filter(|artifact| !artifact.is_json()) {
-        if let Some(text) = shown(run, store, *artifact)? {
+        if let Some(text) = shown(run, *artifact)? {
             out.insert(artifact.file_name().to_owned(), Fingerprint::of(text.as_bytes()));
         }
     }

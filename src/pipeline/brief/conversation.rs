@@ -1,30 +1,29 @@
 //! One conversation of one role: its messages, its tools and its transcript.
 
 use crate::agent::{self, Brief, Conversation, Ending, Transcript};
-use crate::artifact::check::{LONGEST_TITLE, MAX_LEVELS, Unasked, limit_words};
-use crate::artifact::{Artifact, DraftIds, Ledger, Store, Task};
+use crate::artifact::check::{LONGEST_TITLE, MAX_LEVELS, limit_words};
+use crate::artifact::{Artifact, DraftIds, Ledger, Task};
 use crate::config::AGENT;
 use crate::error::Error;
 use crate::event::{Event, Sink};
 use crate::model::Model;
-use crate::pipeline::brief::continued::GoesOn;
-use crate::pipeline::brief::part::Part;
+use crate::pipeline::brief::continued::{self, GoesOn};
+use crate::pipeline::brief::part::{self, Part};
 use crate::pipeline::brief::part_files::{self, Known};
 use crate::pipeline::brief::sections::{artifacts, artifacts_of_change, context_of, section};
 use crate::pipeline::brief::{
-    continued, draft_ids, knowledge, open_feedback, reader, repository, role_tools, task_brief,
-    typed_notes,
+    draft_ids, knowledge, open_feedback, reader, repository, typed_notes,
 };
 use crate::pipeline::evidence::{Evidence, recorded};
 use crate::pipeline::files::project_files;
-use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::prompts::{
-    ACTOR, AGENT_ACTOR, AGENT_SYSTEM, CommandItem, KNOWLEDGE, NO_TOOLS, SYSTEM, TaskItem, Variables,
+    ACTOR, AGENT_ACTOR, AGENT_SYSTEM, CommandItem, KNOWLEDGE, NO_TOOLS, SYSTEM, Variables,
 };
-use crate::pipeline::protected_files;
 use crate::pipeline::run::{Run, now};
+use crate::pipeline::step::Step;
 use crate::pipeline::test_changes::tests_rule;
-use crate::session::{artifact_path, recorded_files};
+use crate::pipeline::{draft_count, protected_files};
+use crate::session::recorded_files;
 use crate::stage::{Role, Stage};
 use crate::stages::{self, Approves, StageSpec, Work};
 use crate::tool::{Context, Numbers};
@@ -88,9 +87,9 @@ pub(crate) async fn converse_with(
                  files written so far"
             ),
         });
-        let refused = whole.outcome.guard_refusals;
-        whole = converse_once(run, part, (model, refusals + refused), restarts, ending).await?;
-        whole.outcome.guard_refusals += refused;
+        let more = whole.outcome.guard_refusals;
+        whole = converse_once(run, part, (model, refusals + more), restarts, ending).await?;
+        whole.outcome.guard_refusals += more;
     }
     Ok(whole)
 }
@@ -108,13 +107,13 @@ async fn converse_once(
         0 => continued::find(run, part, transcript.cut_run_after())?,
         _ => None,
     };
-    let configured = run.player(stage, part.role)?.config;
+    let settings = run.player(stage, part.role)?.config;
     let works = works_on_files(model, part.role);
-    let without_tools = works || configured.provider == AGENT;
-    let mut typed = transcript.typed_in_cut_run();
-    typed.extend(goes_on.iter().flat_map(|on| on.before.typed()).map(str::to_owned));
-    let mut prompt = asked(run, part, goes_on.as_ref(), &typed, restarts)?;
-    if goes_on.is_none() && !works && role_tools::drafts(part) {
+    let without_tools = works || settings.provider == AGENT;
+    let mut messages = transcript.typed_in_cut_run();
+    messages.extend(goes_on.iter().flat_map(|on| on.before.typed()).map(str::to_owned));
+    let mut prompt = asked(run, part, goes_on.as_ref(), &messages, restarts)?;
+    if goes_on.is_none() && !works && part::drafts(part) {
         // They are the same in every stage, and so come before what the stages are told.
         let rules = run.env.prompts.render(ACTOR, &part.variables)?;
         prompt = format!("{}\n\n{prompt}", rules.trim_end());
@@ -123,21 +122,18 @@ async fn converse_once(
         let last = if works { AGENT_ACTOR } else { NO_TOOLS };
         prompt += &run.env.prompts.render(last, &part.variables)?;
     }
-    let mut told = continued::Documents::default();
+    let mut documents = continued::Documents::default();
     if let Some(on) = goes_on {
         transcript.go_on_from(on.before);
-        told = on.documents;
+        documents = on.documents;
     }
-    let files = run.files();
-    let store = Store::new(&files);
     let (tools, offered) = match without_tools {
         // An agent program's files are saved through the tool calls that a model would have made.
         true if works => (part.tools.clone(), Vec::new()),
         true => Default::default(),
-        false => role_tools::tools(run, part),
+        false => part::tools(run, part),
     };
-    let command_tools =
-        if without_tools { Vec::new() } else { role_tools::command_tools(run, part) };
+    let command_tools = if without_tools { Vec::new() } else { part::command_tools(run, part) };
     let limits = run.limits();
     let system = if works { AGENT_SYSTEM } else { SYSTEM };
     let brief = Brief {
@@ -153,7 +149,7 @@ async fn converse_once(
         closing: part.closing.clone(),
         temperature: config.temperature(stage, part.role),
         max_turns: config.limits.tool_turns,
-        context_window: configured.context_window,
+        context_window: settings.context_window,
         first_turn: match part.question {
             // The question's turns are numbered after the draft's, so that no number occurs twice.
             Some(_) => run.env.models.meter.next_turn(stage, part.role, part.iteration),
@@ -161,8 +157,8 @@ async fn converse_once(
         },
         refusals,
     };
-    let known = run.known_records()?;
-    let recorded = recorded_files(run.env.git, &run.session)?;
+    let records = run.known_records()?;
+    let committed_files = recorded_files(run.env.git, &run.session)?;
     let keep_ids = |ids: &DraftIds| draft_ids::keep(run, ids);
     let earlier = run.session.earlier(stage);
     let at = now();
@@ -173,15 +169,19 @@ async fn converse_once(
         role: part.role,
         iteration: part.iteration,
         task: part.task.map(|task| task.id.as_str()),
-        store,
-        ledger: Ledger { files: &files, recorded: &recorded, history: known.as_ref() },
+        store: run.store(),
+        ledger: Ledger {
+            files: run.files(),
+            recorded: &committed_files,
+            history: records.as_ref(),
+        },
         workspace: run.env.workspace,
         limits: &limits,
         commands: &commands,
         command_tools: &command_tools,
         numbers: Numbers::new(draft_ids::load(run), &keep_ids),
         new_id: String::new(),
-        code: &|| run.recorder().tree(&run.session.tip).ok().map(String::from),
+        code: &|| run.tree().ok().map(String::from),
         coded: &|plan| project_files::tasks_with_code(run, plan, part.task).unwrap_or_default(),
         person: &notes,
         earlier: &earlier,
@@ -196,7 +196,7 @@ async fn converse_once(
         agent::run(model, &brief, &mut context, &mut transcript, ending, &notes, sink).await;
     protected_files::tell_of_user_files(run);
     if conversation.as_ref().is_ok_and(|had| !had.outgrown) {
-        continued::note(run, part, transcript.id(), told)?;
+        continued::note(run, part, transcript.id(), documents)?;
     }
     conversation
 }
@@ -241,23 +241,20 @@ fn asked(
 
 /// The start of a new conversation, before its brief.
 fn beginning(run: &Run<'_>, part: &Part<'_>, restarts: u32) -> anyhow::Result<String> {
-    let files = run.files();
-    let store = Store::new(&files);
-    let mut out = match &part.opening {
+    let background = match &part.opening {
         Some(opening) => opening.clone(),
-        None => background(run, part, &store)?,
+        None => background(run, part)?,
     };
-    out += &match restarts {
-        0 => part.extra.clone(),
-        _ => left_so_far(run, part, &store)?,
-    };
-    Ok(out)
+    Ok(match restarts {
+        0 => background + &part.extra,
+        _ => background + &left_so_far(run, part)?,
+    })
 }
 
 /// The context that every role gets before its own part. What rarely changes comes first, so that
 /// the requests of a session share as long a prefix as possible. A critic or challenger of code
 /// gets the documents that contain criteria, the diff and the check results; it can read the rest.
-fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Result<String> {
+fn background(run: &Run<'_>, part: &Part<'_>) -> anyhow::Result<String> {
     let spec = part.spec;
     let is_reader = matches!(part.role, Role::Critic | Role::Challenger);
     let judges = is_reader && spec.writes_code();
@@ -279,31 +276,31 @@ fn background(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Resu
             true => "The change, as requested",
             false => "The idea, as it was given",
         };
-        section(&mut out, &format!("{title}{within}"), &run.session.file.idea, ASKED);
+        out += &section(&format!("{title}{within}"), &run.session.file.idea, ASKED);
     }
     let mut context = context_of(run, spec);
     if is_reader && run.session.is_patch() && spec.is_before_code() && spec.leaves_records() {
         // A reader of a change gets the request and the difference first, then what they stand in.
-        out += &artifacts(run, store, &[Artifact::ChangeRequest])?;
+        out += &artifacts(run, &[Artifact::ChangeRequest])?;
         out += &reader::change_for_reader(run, spec)?;
-        return Ok(out + &artifacts_of_change(run, store, &context)?);
+        return Ok(out + &artifacts_of_change(run, &context)?);
     }
     // Only change requests have this document.
     context.extend(Some(Artifact::ChangeRequest).filter(|change| !spec.artifacts.contains(change)));
     context.retain(|artifact| !judges || *artifact != Artifact::Design);
     out += &match spec.writes_code() {
-        true => artifacts_of_change(run, store, &context)?,
-        false => artifacts(run, store, &context)?,
+        true => artifacts_of_change(run, &context)?,
+        false => artifacts(run, &context)?,
     };
     if judges {
         return Ok(out);
     }
     out += &knowledge::known_facts(run, part.task)?;
     out += &repository::code_so_far(run, part.task)?;
-    out += &task_brief::written_before(run, part.task)?;
+    out += &part_files::written_before(run, part.task)?;
     let is_shown = |_: &str, text: &str| repository.contains(text.trim_end());
-    let known = Known { files: &is_shown, beside: true };
-    out += &part_files::part_files(run, part, &paths, &|one| !one.of_folder, &known)?;
+    let knowledge = Known { files: &is_shown, beside: true };
+    out += &part_files::part_files(run, part, &paths, &|one| !one.of_folder, &knowledge)?;
     Ok(out)
 }
 
@@ -321,20 +318,18 @@ fn needs_raw_idea(run: &Run<'_>, spec: &StageSpec) -> bool {
 
 /// What a conversation that grew too long has produced: the draft's documents, or the list of
 /// written files. A critic or challenger has produced nothing and gets the same input again.
-fn left_so_far(run: &Run<'_>, part: &Part<'_>, store: &Store<'_>) -> anyhow::Result<String> {
-    let mut out = String::new();
-    match part.role {
-        Role::Critic | Role::Challenger => out.push_str(&part.extra),
+fn left_so_far(run: &Run<'_>, part: &Part<'_>) -> anyhow::Result<String> {
+    Ok(match part.role {
+        Role::Critic | Role::Challenger => part.extra.clone(),
         Role::Actor | Role::SelfReview if part.spec.work == Work::Whole => {
-            out = artifacts(run, store, &part.spec.own_artifacts())?;
+            artifacts(run, &part.spec.own_artifacts())?
         }
         Role::Actor | Role::SelfReview => {
-            let mut written: Vec<String> = run.env.workspace.written().paths();
-            written.retain(|path| !path.starts_with(".cowork/"));
-            section(&mut out, "Files you have written so far", &written.join("\n"), 2_500);
+            let mut paths: Vec<String> = run.env.workspace.written().paths();
+            paths.retain(|path| !path.starts_with(".cowork/"));
+            section("Files you have written so far", &paths.join("\n"), 2_500)
         }
-    }
-    Ok(out)
+    })
 }
 
 fn open_transcript(run: &Run<'_>, part: &Part<'_>, may_go_on: bool) -> Transcript {
@@ -348,75 +343,63 @@ fn open_transcript(run: &Run<'_>, part: &Part<'_>, may_go_on: bool) -> Transcrip
     Transcript::new(&dir, &name, run.session.tip.as_str(), goes_on)
 }
 
-pub(crate) fn brief_variables(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &Progress,
-) -> anyhow::Result<Variables> {
-    let config = run.env.config;
-    let patch = run.session.is_patch();
+pub(crate) fn brief_variables(step: &Step<'_, '_>) -> anyhow::Result<Variables> {
+    let config = step.run.env.config;
+    let patch = step.run.session.is_patch();
     let range = |limits| limit_words(limits, patch);
-    let limits = run.limits();
-    let commands = (run.env.commands)();
+    let limits = step.run.limits();
+    let commands = (step.run.env.commands)();
     Ok(Variables {
-        session: run.session.name.to_string(),
-        iteration: progress.iteration,
-        iterations: progress::allowed(run, spec, progress)?,
+        session: step.run.session.name.to_string(),
+        iteration: step.draft.iteration,
+        iterations: draft_count::allowed(step)?,
         requirements: range(limits.requirements),
         features: range(limits.features),
         components: range(limits.components),
         tasks: range(limits.tasks),
-        feedback: open_feedback::open_items(run, spec, progress)?,
-        unasked: Unasked::default(),
-        next_ids: draft_ids::next(run, spec)?,
-        saved: match spec.document() {
-            Some(document) => Store::new(&run.files()).text(document)?.is_some(),
+        feedback: open_feedback::open_items(step)?,
+        next_ids: draft_ids::next(step.run, step.spec)?,
+        saved: match step.spec.document() {
+            Some(document) => step.run.store().text(document)?.is_some(),
             None => true,
         },
         levels: MAX_LEVELS,
         longest_title: LONGEST_TITLE,
         patch,
-        earlier: spec.earlier_document().map_or("", Artifact::file_name),
-        task: TaskItem::default(),
-        task_text: String::new(),
-        note: String::new(),
-        last_task: match spec.work {
-            Work::Tasks { .. } => last_task(run)?,
+        earlier: step.spec.earlier_document().map_or("", Artifact::file_name),
+        last_task: match step.spec.work {
+            Work::Tasks { .. } => last_task(step.run)?,
             Work::Whole => String::new(),
         },
-        knowledge: run.env.prompts.render(KNOWLEDGE, &Variables::default())?.trim().to_owned(),
-        summary_wanted: run.depth().written_here(stages::last()).is_some(),
-        document: spec.document().map_or("", Artifact::file_name),
-        document_path: document_path(run, spec),
+        knowledge: step.run.env.prompts.render(KNOWLEDGE, &Variables::default())?.trim().to_owned(),
+        summary_wanted: step.run.depth().written_here(stages::last()).is_some(),
+        document: step.spec.document().map_or("", Artifact::file_name),
+        document_path: document_path(step.run, step.spec),
         tests_rule: tests_rule(config.project.tests).to_owned(),
-        guidance: match spec.writes_code() {
-            true => repository::guidance_text(run)?,
+        guidance: match step.spec.writes_code() {
+            true => repository::guidance_text(step.run)?,
             false => String::new(),
         },
         commands: CommandItem { test: commands.test, build: commands.build, lint: commands.lint },
-        evidence: progress.newest.evidence.as_ref().map(Evidence::describe).unwrap_or_default(),
-        failed_before: match spec.approves {
-            Approves::Tree => recorded::failed_before(run)?,
+        evidence: step.draft.evidence.as_ref().map(Evidence::describe).unwrap_or_default(),
+        failed_before: match step.spec.approves {
+            Approves::Tree => recorded::failed_before(step.run)?,
             Approves::Artifacts => String::new(),
         },
-        question: String::new(),
-        words: String::new(),
-        failing_now: String::new(),
-        delta: String::new(),
+        ..Variables::default()
     })
 }
 
 /// The path of the file a stage writes; empty if it writes none.
 fn document_path(run: &Run<'_>, spec: &StageSpec) -> String {
     let change = || spec.artifacts.iter().copied().find(|own| *own == Artifact::ChangeRequest);
-    let own = spec.document().or_else(change);
-    own.map(|own| artifact_path(&run.session.name, own)).unwrap_or_default()
+    let document = spec.document().or_else(change);
+    document.map(|document| run.path_of(document)).unwrap_or_default()
 }
 
 /// The id of the plan's last top-level task; empty if there is none.
 fn last_task(run: &Run<'_>) -> anyhow::Result<String> {
-    let files = run.files();
-    let tasks = Store::new(&files).plan()?.tasks;
+    let tasks = run.store().plan()?.tasks;
     let last = tasks.into_iter().rfind(Task::is_top_level);
     Ok(last.map(|task| task.id).unwrap_or_default())
 }

@@ -2,7 +2,7 @@
 //! goes on with the draft gives none of them again.
 
 use crate::artifact::sections::{Document, Documents};
-use crate::artifact::{DraftIds, Ledger, Store};
+use crate::artifact::{DraftIds, Ledger};
 use crate::pipeline::run::Run;
 use crate::stages::StageSpec;
 
@@ -54,13 +54,12 @@ pub(crate) fn next(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
     if documents.is_empty() {
         return Ok(String::new());
     }
-    let files = run.files();
     let mut floors = run.known_records()?.floors;
-    Store::new(&files).see_ids(&mut floors)?;
+    run.store().see_ids(&mut floors)?;
     load(run).raise(&mut floors);
     let mut next = Vec::new();
     for document in documents {
-        let kinds = Documents::with(&files, document)?.kinds(document);
+        let kinds = Documents::with(run.files(), document)?.kinds(document);
         next.extend(kinds.iter().map(|kind| floors.next(*kind)));
     }
     Ok(next.join(", "))

@@ -3,14 +3,12 @@
 pub(crate) mod continued;
 pub(crate) mod conversation;
 pub(crate) mod draft_ids;
+pub(crate) mod instructions;
 mod knowledge;
 pub(crate) mod open_feedback;
 pub(crate) mod part;
-mod part_files;
+pub(crate) mod part_files;
 pub(crate) mod reader;
 pub(crate) mod repository;
-mod role_tools;
 pub(crate) mod sections;
-mod sources;
-pub(crate) mod task_brief;
 mod typed_notes;

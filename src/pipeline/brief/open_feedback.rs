@@ -2,13 +2,13 @@
 
 use crate::artifact::{Feedback, Origin, Store};
 use crate::config::ReviewOrder;
-use crate::pipeline::progress::edit::tells_edit;
-use crate::pipeline::progress::{self, Progress};
+use crate::pipeline::draft_count;
+use crate::pipeline::draft_state::tells_edit;
 use crate::pipeline::prompts::FeedbackItem;
 use crate::pipeline::run::Run;
-use crate::session::{CommittedFiles, Kind};
+use crate::pipeline::step::Step;
+use crate::session::Kind;
 use crate::stage::Stage;
-use crate::stages::StageSpec;
 
 /// Maximum number of feedback entries shown to a draft, newest last.
 const SHOWN: usize = 20;
@@ -17,31 +17,28 @@ const SHOWN: usize = 20;
 /// stage's own commit contains, entries whose judge has seen a later draft, and, once a
 /// task is committed, the mechanical findings that had prevented its commit. A person's feedback,
 /// and the reason an earlier draft was dropped, stay open until the stage is completed.
-pub(crate) fn open_items(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &Progress,
-) -> anyhow::Result<Vec<FeedbackItem>> {
-    let (mut said, settled) = (run.feedback_so_far()?, progress::said_before(run, spec.stage)?);
+pub(crate) fn open_items(step: &Step<'_, '_>) -> anyhow::Result<Vec<FeedbackItem>> {
+    let (mut said, settled) =
+        (step.run.feedback_so_far()?, draft_count::said_before(step.run, step.spec.stage)?);
     said.retain(|entry| {
         // A note on the draft in progress is left out: the draft does not answer it yet, and the
         // actor gets it separately.
-        let is_of_this = entry.is_note() && entry.iteration == progress.iteration;
-        let in_run = entry.stage == spec.stage && entry.iteration >= progress.offset;
+        let is_of_this = entry.is_note() && entry.iteration == step.draft.iteration;
+        let in_run = entry.stage == step.spec.stage && entry.iteration >= step.draft.offset;
         in_run && !is_of_this && !settled.contains(entry)
     });
-    let committed = said_before_last_task(run)?;
-    let order = run.env.config.review.order;
+    let before_task = said_before_last_task(step.run)?;
+    let order = step.run.env.config.review.order;
     let open = said.iter().filter(|entry| {
         let lasts = entry.from == Origin::Human || entry.is_of_dropped_draft();
         lasts
             || !(is_replaced(entry, &said, order)
-                || is_mechanical(entry) && committed.contains(entry))
+                || is_mechanical(entry) && before_task.contains(entry))
     });
     let mut open: Vec<&Feedback> = open.collect();
     open.drain(..open.len().saturating_sub(SHOWN));
     // The reason the stage is done again comes first, however much feedback came later.
-    let asked_back = asked_back(run, spec.stage)?;
+    let asked_back = asked_back(step.run, step.spec.stage)?;
     let item = |entry: &Feedback| FeedbackItem {
         from: match entry.goto_stage() {
             Some(to) => {
@@ -63,7 +60,7 @@ fn said_before_last_task(run: &Run<'_>) -> anyhow::Result<Vec<Feedback>> {
     let Some(task) = recent.find(|entry| matches!(entry.kind, Kind::Task(_))) else {
         return Ok(Vec::new());
     };
-    let files = CommittedFiles::new(run.env.git, &run.session.name, &task.commit);
+    let files = run.files_at(&task.commit);
     Store::new(&files).feedback()
 }
 
@@ -104,10 +101,10 @@ fn step(from: Origin, order: ReviewOrder) -> u8 {
 /// Feedback of later stages that asked for this stage to be done again and that no commit of the
 /// stage answers yet.
 fn asked_back(run: &Run<'_>, stage: Stage) -> anyhow::Result<Vec<Feedback>> {
-    let answered = progress::said_before(run, stage)?;
-    let mut asked = run.all_feedback()?;
-    asked.retain(|entry| entry.goto_stage() == Some(stage) && !answered.contains(entry));
-    Ok(asked)
+    let earlier = draft_count::said_before(run, stage)?;
+    let mut requests = run.all_feedback()?;
+    requests.retain(|entry| entry.goto_stage() == Some(stage) && !earlier.contains(entry));
+    Ok(requests)
 }
 
 #[cfg(test)]

@@ -23,14 +23,13 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::artifact::{Artifact, Store, Task};
-use crate::codebase::{self, FileNames, Manifests, Map, Source as _, Tree};
+use crate::artifact::{Artifact, Task};
+use crate::codebase::{self, FileNames, Manifests, Map, Source, Tree};
 use crate::git::{self, Git, Oid};
 use crate::languages;
+use crate::pipeline::brief::instructions::instructions;
 use crate::pipeline::brief::part_files::instruction_sections;
 use crate::pipeline::brief::sections::section;
-use crate::pipeline::brief::sources::{AsFound, Files};
-use crate::pipeline::files::instructions::instructions;
 use crate::pipeline::files::project_files;
 use crate::pipeline::prompts::{GUIDANCE, Variables};
 use crate::pipeline::run::Run;
@@ -94,33 +93,32 @@ pub(crate) fn repository_section(
 fn as_found(run: &Run<'_>) -> anyhow::Result<Description> {
     let start = run.session.history.first().map_or(&run.session.tip, |entry| &entry.commit);
     // An unreadable note, or one of another session of this name, counts as missing.
-    let kept: Option<Found> = run.env.state.note(NOTE).ok().flatten();
-    if let Some(found) = kept.filter(|found| found.start == start.as_str()) {
+    let note: Option<Found> = run.env.state.note(NOTE).ok().flatten();
+    if let Some(found) = note.filter(|found| found.start == start.as_str()) {
         return Ok(found.about);
     }
     let about = describe(run.env.git, start, &run.session.file.idea, run.env.workspace.private())?;
-    let found = Found { start: start.to_string(), about };
-    if let Err(error) = run.env.state.set_note(NOTE, Some(&found)) {
+    let map = Found { start: start.to_string(), about };
+    if let Err(error) = run.env.state.set_note(NOTE, Some(&map)) {
         run.warn(format!("cannot save the map of the code: {error:#}"));
     }
-    Ok(found.about)
+    Ok(map.about)
 }
 
 /// The code the session has written so far: its files and their definitions. Empty before the
 /// session has code.
 pub(crate) fn code_so_far(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<String> {
     let (git, tip) = (run.env.git, &run.session.tip);
-    let mut changed = project_files::code_since_start(run, tip)?;
-    changed.retain(|path| !run.env.workspace.private().has(path));
+    let mut own_paths = project_files::code_since_start(run, tip)?;
+    own_paths.retain(|path| !run.env.workspace.private().has(path));
     let mut out = String::new();
-    if changed.is_empty() {
+    if own_paths.is_empty() {
         return Ok(out);
     }
-    let files = Files { git, files: git::files::at(git, tip, &changed)? };
-    let mut paths: Vec<&str> = changed.iter().map(String::as_str).collect();
+    let files = Files { git, files: git::files::at(git, tip, &own_paths)? };
+    let mut paths: Vec<&str> = own_paths.iter().map(String::as_str).collect();
     paths.sort_unstable();
-    section(
-        &mut out,
+    out += &section(
         "Files this session has changed so far",
         &codebase::tree(&paths, CHANGED),
         CHANGED,
@@ -131,7 +129,7 @@ pub(crate) fn code_so_far(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<
     }
     let map = Map { source: &files, cache: None, about: &about, shown: &[] };
     let symbols = codebase::symbols(&map, WRITTEN, 0)?.most_used;
-    section(&mut out, "Definitions in these files (LINE: signature)", &symbols, WRITTEN);
+    out += &section("Definitions in these files (LINE: signature)", &symbols, WRITTEN);
     Ok(out)
 }
 
@@ -146,9 +144,7 @@ pub(crate) fn own_commands(run: &Run<'_>) -> String {
             let _ = writeln!(list, "- {what}: `{command}`");
         }
     }
-    let mut out = String::new();
-    section(&mut out, "The project's own commands", &list, 1_000);
-    out
+    section("The project's own commands", &list, 1_000)
 }
 
 /// The style guides of the project's languages, for who writes code: the language of the template,
@@ -170,8 +166,7 @@ pub(crate) fn guidance_text(run: &Run<'_>) -> anyhow::Result<String> {
 }
 
 fn language_names(run: &Run<'_>) -> anyhow::Result<Vec<&'static str>> {
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let mut paths = git::paths::tracked(run.env.git)?;
     paths.extend(store.plan()?.tasks.iter().flat_map(Task::files).map(str::to_owned));
     paths.sort();
@@ -198,34 +193,32 @@ pub fn describe(
     let source = AsFound { git, commit, private };
     let (mut tree, mut manifests) = (Tree::new(TREE), Manifests::default());
     let names = FileNames::of(about);
-    let mut named: Vec<(String, String)> = Vec::new();
+    let mut mentions: Vec<(String, String)> = Vec::new();
     source.each_file(&mut |path, content| {
         tree.add(path);
         manifests.add(path, content);
         if names.has(path) && codebase::is_source_or_text(path) {
-            named.push((path.to_owned(), content.to_owned()));
+            mentions.push((path.to_owned(), content.to_owned()));
         }
         ControlFlow::Continue(())
     })?;
-    let mut out = String::new();
-    section(&mut out, "Files in the repository, as the session found it", &tree.text(), TREE);
+    let mut out = section("Files in the repository, as the session found it", &tree.text(), TREE);
     for (path, text, most) in manifests.texts(&source)? {
-        section(&mut out, &path, &text, most);
+        out += &section(&path, &text, most);
     }
     let readme = manifests.readme(&source)?;
-    named.retain(|(path, _)| readme.as_ref().is_none_or(|(readme, _)| readme != path));
-    let whole = add_named_files(&mut out, &source, &named)?;
+    mentions.retain(|(path, _)| readme.as_ref().is_none_or(|(readme, _)| readme != path));
+    let whole = add_named_files(&mut out, &source, &mentions)?;
     // Beside the sessions' state directories: sessions share the cache.
     let cache: PathBuf = git.state_dir().join("symbols.jsonl");
     let map = Map { source: &source, cache: Some(&cache), about, shown: &whole };
     let symbols = codebase::symbols(&map, SYMBOLS, NAMED)?;
-    section(&mut out, "Definitions that the idea names", &symbols.named, NAMED);
+    out += &section("Definitions that the idea names", &symbols.named, NAMED);
     if let Some((path, text)) = readme {
-        section(&mut out, &format!("{path} (its beginning)"), &text, README);
+        out += &section(&format!("{path} (its beginning)"), &text, README);
     }
-    let (head, mut text) = (out, String::new());
-    section(&mut text, "Most used definitions (LINE: signature)", &symbols.most_used, SYMBOLS);
-    Ok(Description { head, text })
+    let text = section("Most used definitions (LINE: signature)", &symbols.most_used, SYMBOLS);
+    Ok(Description { head: out, text })
 }
 
 /// Adds the files that the idea names, uncut, while there is room; returns their paths.
@@ -242,9 +235,75 @@ fn add_named_files<'a>(
         if !text.is_empty() && !text.contains('\0') && text.len() <= room {
             room -= text.len();
             shown.push(path);
-            section(out, &format!("{path} (as the session found it)"), &text, NAMED_FILE);
+            *out += &section(&format!("{path} (as the session found it)"), &text, NAMED_FILE);
         }
         Ok(ControlFlow::Continue(()))
     })?;
     Ok(shown)
+}
+
+/// The files of a commit without `.cowork` and without private files.
+pub(super) struct AsFound<'a> {
+    pub(super) git: &'a Git,
+    pub(super) commit: &'a Oid,
+    pub(super) private: &'a PrivateFiles,
+}
+
+impl Source for AsFound<'_> {
+    fn each_file(
+        &self,
+        visit: &mut dyn FnMut(&str, &str) -> ControlFlow<()>,
+    ) -> anyhow::Result<()> {
+        git::files::each(self.git, self.commit, &mut |path, blob| {
+            if path.starts_with(".cowork/") || self.private.has(path) {
+                return ControlFlow::Continue(());
+            }
+            visit(path, blob.as_str())
+        })
+    }
+
+    fn each_content(
+        &self,
+        contents: &[&str],
+        most: u64,
+        visit: &mut dyn FnMut(usize, Option<Vec<u8>>) -> anyhow::Result<ControlFlow<()>>,
+    ) -> anyhow::Result<()> {
+        each_blob(self.git, contents, most, visit)
+    }
+}
+
+/// A fixed list of files.
+pub(super) struct Files<'a> {
+    pub(super) git: &'a Git,
+    /// Paths and blobs.
+    pub(super) files: Vec<(String, Oid)>,
+}
+
+impl Source for Files<'_> {
+    fn each_file(
+        &self,
+        visit: &mut dyn FnMut(&str, &str) -> ControlFlow<()>,
+    ) -> anyhow::Result<()> {
+        let _ = self.files.iter().try_for_each(|(path, blob)| visit(path, blob.as_str()));
+        Ok(())
+    }
+
+    fn each_content(
+        &self,
+        contents: &[&str],
+        most: u64,
+        visit: &mut dyn FnMut(usize, Option<Vec<u8>>) -> anyhow::Result<ControlFlow<()>>,
+    ) -> anyhow::Result<()> {
+        each_blob(self.git, contents, most, visit)
+    }
+}
+
+fn each_blob(
+    git: &Git,
+    blobs: &[&str],
+    most: u64,
+    visit: &mut dyn FnMut(usize, Option<Vec<u8>>) -> anyhow::Result<ControlFlow<()>>,
+) -> anyhow::Result<()> {
+    let blobs: Vec<Oid> = blobs.iter().map(|blob| blob.parse()).collect::<Result<_, _>>()?;
+    git::files::each_content(git, &blobs, most, visit)
 }

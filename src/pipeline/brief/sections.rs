@@ -8,13 +8,12 @@ use std::fmt::Write as _;
 
 use crate::artifact::record_diff::Became;
 use crate::artifact::sections::{Document, without_sections};
-use crate::artifact::{Artifact, RECORDS, Store, TaskStatus};
+use crate::artifact::{Artifact, RECORDS, TaskStatus};
 use crate::excerpt;
 use crate::headings;
 use crate::pipeline::change::scope;
 use crate::pipeline::files::project_files;
 use crate::pipeline::run::Run;
-use crate::session::artifact_path;
 use crate::stages::StageSpec;
 
 /// Maximum bytes of each artifact.
@@ -22,12 +21,12 @@ pub const ARTIFACT: usize = 24_000;
 /// Maximum bytes of a diff.
 pub const DIFF: usize = 40_000;
 
-/// Adds a section, cut to `budget` bytes. Headings of git-cowork's own in its text are set off.
-pub fn section(out: &mut String, title: &str, text: &str, budget: usize) {
-    let text = text.trim_end();
-    if !text.is_empty() {
-        let text = cut(text, budget);
-        let _ = write!(out, "## {title}\n\n{}\n\n", headings::set_off(&text));
+/// A section, cut to `budget` bytes; empty if it has no text. Headings of git-cowork's own in its
+/// text are set off.
+pub fn section(title: &str, text: &str, budget: usize) -> String {
+    match text.trim_end() {
+        "" => String::new(),
+        text => format!("## {title}\n\n{}\n\n", headings::set_off(&cut(text, budget))),
     }
 }
 
@@ -36,9 +35,9 @@ pub fn cut(text: &str, budget: usize) -> String {
     if text.len() <= budget {
         return text.to_owned();
     }
-    let shown = excerpt::beginning(text, budget);
-    let (end, whole) = (shown.len(), text.len());
-    format!("{}\n[cut here: {end} of {whole} bytes shown]", shown.trim_end_matches('\n'))
+    let head = excerpt::beginning(text, budget);
+    let (end, whole) = (head.len(), text.len());
+    format!("{}\n[cut here: {end} of {whole} bytes shown]", head.trim_end_matches('\n'))
 }
 
 /// The artifacts that a stage's roles get. In a change request only the stage that may change
@@ -52,10 +51,10 @@ pub fn context_of(run: &Run<'_>, spec: &StageSpec) -> Vec<Artifact> {
 
 /// Artifacts of the session as sections under their paths; missing ones are left out. Records are
 /// shown as their Markdown document.
-pub fn artifacts(run: &Run<'_>, store: &Store<'_>, which: &[Artifact]) -> anyhow::Result<String> {
+pub fn artifacts(run: &Run<'_>, which: &[Artifact]) -> anyhow::Result<String> {
     let mut out = String::new();
     for artifact in which.iter().filter(|artifact| artifact.document().is_none()) {
-        out += &artifact_section(run, store, *artifact)?;
+        out += &artifact_section(run, *artifact)?;
     }
     Ok(out)
 }
@@ -63,41 +62,37 @@ pub fn artifacts(run: &Run<'_>, store: &Store<'_>, which: &[Artifact]) -> anyhow
 /// The approved documents of a change request for who judges its plan or code, or writes its code:
 /// of the records that it leaves as they are and that none of its tasks names, only the titles.
 /// Otherwise a small change to a large session sends all of the session in each request.
-pub fn artifacts_of_change(
-    run: &Run<'_>,
-    store: &Store<'_>,
-    which: &[Artifact],
-) -> anyhow::Result<String> {
+pub fn artifacts_of_change(run: &Run<'_>, which: &[Artifact]) -> anyhow::Result<String> {
     let Some(mut changes) = scope::changes_of(run, &RECORDS)? else {
-        return artifacts(run, store, which);
+        return artifacts(run, which);
     };
     changes.retain(|change| change.became != Became::Removed);
     let is_changed = |id: &str| changes.iter().any(|change| change.id == id);
     let before = project_files::baseline_of_change(run)?.unwrap_or_default();
-    let mut tasks = store.plan().unwrap_or_default().tasks;
+    let mut tasks = run.store().plan().unwrap_or_default().tasks;
     tasks.retain(|task| task.status != TaskStatus::Completed || !before.ids.contains(&task.id));
     if tasks.is_empty() {
         // A change without a plan is made from the documents as they stand.
-        return artifacts(run, store, which);
+        return artifacts(run, which);
     }
-    let mut named: BTreeSet<String> = tasks.iter().map(|task| task.id.clone()).collect();
-    let features = store.features()?.features;
+    let mut ids: BTreeSet<String> = tasks.iter().map(|task| task.id.clone()).collect();
+    let features = run.store().features()?.features;
     for task in tasks {
         if task.requirement_ids.is_empty() {
             let of_task = features.iter().filter(|feature| feature.id == task.feature_id);
-            named.extend(of_task.flat_map(|feature| feature.requirement_ids.clone()));
+            ids.extend(of_task.flat_map(|feature| feature.requirement_ids.clone()));
         }
-        named.extend(task.requirement_ids);
-        named.extend([task.feature_id, task.component_id]);
+        ids.extend(task.requirement_ids);
+        ids.extend([task.feature_id, task.component_id]);
     }
-    let is_left_out = |id: &str| !named.contains(id) && !is_changed(id);
+    let is_left_out = |id: &str| !ids.contains(id) && !is_changed(id);
     let mut out = String::new();
     for artifact in which {
-        let text = store.text(*artifact)?.filter(|_| Document::of_artifact(*artifact).is_some());
+        let text = run.store().text(*artifact)?.filter(|_| Document::of_artifact(*artifact).is_some());
         let (mut text, left_out) =
             text.map(|text| without_sections(&text, &is_left_out)).unwrap_or_default();
         if left_out.is_empty() {
-            out += &artifacts(run, store, &[*artifact])?;
+            out += &artifacts(run, &[*artifact])?;
             continue;
         }
         text.truncate(text.trim_end().len());
@@ -107,43 +102,32 @@ pub fn artifacts_of_change(
             artifact.file_name(),
             left_out.join("; ")
         );
-        section(&mut out, &artifact_path(&run.session.name, *artifact), &text, ARTIFACT);
+        out += &section(&run.path_of(*artifact), &text, ARTIFACT);
     }
     Ok(out)
 }
 
 /// One artifact as a section; empty if it is missing.
-pub fn artifact_section(
-    run: &Run<'_>,
-    store: &Store<'_>,
-    artifact: Artifact,
-) -> anyhow::Result<String> {
-    let mut out = String::new();
-    if let Some(text) = shown(run, store, artifact)? {
-        section(&mut out, &artifact_path(&run.session.name, artifact), &text, ARTIFACT);
-    }
-    Ok(out)
+pub fn artifact_section(run: &Run<'_>, artifact: Artifact) -> anyhow::Result<String> {
+    let text = shown(run, artifact)?.unwrap_or_default();
+    Ok(section(&run.path_of(artifact), &text, ARTIFACT))
 }
 
 /// The text of an artifact in a message: JSON without its indentation, and in a change request the
 /// plan with one line for each task that was completed before. These tasks are history, and after
 /// some changes they are most of the plan. `None` if it is missing.
-pub fn shown(
-    run: &Run<'_>,
-    store: &Store<'_>,
-    artifact: Artifact,
-) -> anyhow::Result<Option<String>> {
-    let Some(text) = store.text(artifact)? else { return Ok(None) };
+pub fn shown(run: &Run<'_>, artifact: Artifact) -> anyhow::Result<Option<String>> {
+    let Some(text) = run.store().text(artifact)? else { return Ok(None) };
     Ok(Some(match artifact {
-        Artifact::Plan => without_history(run, store, text)?,
+        Artifact::Plan => without_history(run, text)?,
         json if json.is_json() => compact(&text),
         _ => text,
     }))
 }
 
-fn without_history(run: &Run<'_>, store: &Store<'_>, text: String) -> anyhow::Result<String> {
+fn without_history(run: &Run<'_>, text: String) -> anyhow::Result<String> {
     let Some(before) = project_files::baseline_of_change(run)? else { return Ok(text) };
-    let mut tasks = store.plan().unwrap_or_default().tasks;
+    let mut tasks = run.store().plan().unwrap_or_default().tasks;
     tasks.retain(|task| task.status == TaskStatus::Completed && before.ids.contains(&task.id));
     if tasks.is_empty() {
         return Ok(text);
@@ -173,11 +157,9 @@ mod tests {
 
     #[test]
     fn a_cut_is_noted_and_never_splits_a_character() {
-        let mut out = String::new();
-        section(&mut out, "T", "ääää", 3);
+        let out = section("T", "ääää", 3);
         assert_eq!(out, "## T\n\nä\n[cut here: 2 of 8 bytes shown]\n\n");
-        let mut out = String::new();
-        section(&mut out, "T", "  \n", 3);
+        let out = section("T", "  \n", 3);
         assert_eq!(out, "");
     }
 }

@@ -61,8 +61,8 @@ impl Notes for ForActor<'_> {
         // finds the note in the transcript and does not send it again.
         let entries = notes.iter().map(|note| self.entry(&note.at, &note.text));
         self.run.give_feedback(entries.collect())?;
-        let known = |note: &Note| TypedNote { at: note.at.clone(), text: note.text.clone() };
-        self.run.env.typed.told(&notes.iter().map(known).collect::<Vec<_>>());
+        let as_typed = |note: &Note| TypedNote { at: note.at.clone(), text: note.text.clone() };
+        self.run.env.typed.told(&notes.iter().map(as_typed).collect::<Vec<_>>());
         Ok(())
     }
 }
@@ -74,14 +74,12 @@ pub(crate) fn typed_before(
     part: &Part<'_>,
     told: &[String],
 ) -> anyhow::Result<String> {
-    let said = run.feedback_so_far()?.into_iter().filter(|entry| {
+    let entries = run.feedback_so_far()?.into_iter().filter(|entry| {
         (entry.stage, entry.iteration) == (part.spec.stage, part.iteration)
             && entry.is_note()
             && part.role == Role::Actor
             && !told.iter().any(|message| message.contains(&entry.details))
     });
-    let notes: Vec<String> = said.map(|entry| format!("- {}", entry.details)).collect();
-    let mut out = String::new();
-    section(&mut out, "What a person said while this draft was made", &notes.join("\n"), AGAIN);
-    Ok(out)
+    let notes: Vec<String> = entries.map(|entry| format!("- {}", entry.details)).collect();
+    Ok(section("What a person said while this draft was made", &notes.join("\n"), AGAIN))
 }

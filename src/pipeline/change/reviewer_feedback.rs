@@ -1,13 +1,13 @@
 //! Reviewers' comments on a delivered session: they become a task, and coding opens again.
 
 use crate::artifact::sections::{Change, Record};
-use crate::artifact::{Artifact, IdKind, Ledger, Origin, Plan, Store, Task, TaskStatus};
+use crate::artifact::{Artifact, IdKind, Ledger, Origin, Plan, Task, TaskStatus};
 use crate::error::Error;
 use crate::git;
 use crate::pipeline::files::task_files;
 use crate::pipeline::run::Run;
 use crate::record::{self, ApprovedContent, Recorded, ReviewRecord};
-use crate::session::{Verdict, artifact_path, recorded_files, subject_line};
+use crate::session::{Verdict, recorded_files, subject_line};
 use crate::stage::Stage;
 use crate::stages::code_stage;
 use crate::verify::require_readable;
@@ -45,13 +45,13 @@ pub(crate) fn reopen(run: &mut Run<'_>, comments: &str) -> anyhow::Result<()> {
     let coding = code_stage();
     let drafts = run.earlier_drafts(coding);
     run.give_feedback(vec![run.feedback(coding, drafts, Origin::Human, comments)])?;
-    let planned = plan_for(run, comments)?;
+    let task_plan = plan_for(run, comments)?;
     let tip = run.session.tip.clone();
     let review = ReviewRecord {
         stage: coding,
         verdict: Verdict::Feedback,
         iteration: drafts,
-        bytes: planned.as_ref(),
+        bytes: task_plan.as_ref(),
         code: None,
         words: comments,
         then: None,
@@ -73,7 +73,7 @@ pub(crate) fn reopen(run: &mut Run<'_>, comments: &str) -> anyhow::Result<()> {
 /// The files that comments are added to.
 fn commented_paths(run: &Run<'_>) -> Vec<String> {
     let artifacts = [&[Artifact::Feedback][..], &PLAN].concat();
-    artifacts.into_iter().map(|file| artifact_path(&run.session.name, file)).collect()
+    artifacts.into_iter().map(|file| run.path_of(file)).collect()
 }
 
 /// Restores the files of a run that died, or was refused, before its comments were recorded. Files
@@ -81,9 +81,9 @@ fn commented_paths(run: &Run<'_>) -> Vec<String> {
 pub(crate) fn put_back_comments(run: &Run<'_>) -> anyhow::Result<()> {
     let Some(tip) = run.env.state.note::<String>(REOPENING)? else { return Ok(()) };
     if tip == run.session.tip.as_str() {
-        let mut ours = commented_paths(run);
-        ours.retain(|path| run.env.workspace.written().is_as_written(path));
-        git::put_back::restore_paths(run.env.git, &run.session.tip, &ours)?;
+        let mut paths = commented_paths(run);
+        paths.retain(|path| run.env.workspace.written().is_as_written(path));
+        git::put_back::restore_paths(run.env.git, &run.session.tip, &paths)?;
         run.env.workspace.written().clear()?;
     }
     run.env.state.set_note::<String>(REOPENING, None)
@@ -92,14 +92,13 @@ pub(crate) fn put_back_comments(run: &Run<'_>) -> anyhow::Result<()> {
 /// Adds to the plan a task that answers the comments. Returns the plan's new content, which counts
 /// as approved by the person who commented, or `None` if the session has no tasks.
 fn plan_for(run: &Run<'_>, comments: &str) -> anyhow::Result<Option<ApprovedContent>> {
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let plan = store.plan()?;
     let Some(like) = spoken_of(&plan, comments) else { return Ok(None) };
     let title = title(comments);
-    let known = run.known_records()?;
-    let recorded = recorded_files(run.env.git, &run.session)?;
-    let mut floors = known.floors;
+    let records = run.known_records()?;
+    let committed_files = recorded_files(run.env.git, &run.session)?;
+    let mut floors = records.floors;
     store.see_ids(&mut floors)?;
     let task = Task {
         id: floors.next(IdKind::Task),
@@ -111,10 +110,10 @@ fn plan_for(run: &Run<'_>, comments: &str) -> anyhow::Result<Option<ApprovedCont
         ..Task::default()
     }
     .from_review();
-    let ledger = Ledger { files: &files, recorded: &recorded, history: known.as_ref() };
+    let ledger =
+        Ledger { files: run.files(), recorded: &committed_files, history: records.as_ref() };
     ledger.change(&[Change::Put(Record::Task(task))])?;
-    let paths: Vec<String> =
-        PLAN.iter().map(|artifact| artifact_path(&run.session.name, *artifact)).collect();
+    let paths: Vec<String> = PLAN.iter().map(|artifact| run.path_of(*artifact)).collect();
     let blobs = git::blobs::hash_files(run.env.git, &paths, crate::git::Store::Write)?;
     let names = PLAN.iter().map(|artifact| artifact.file_name().to_owned());
     Ok(Some(ApprovedContent(
@@ -127,8 +126,7 @@ pub(crate) fn close_review_task(run: &Run<'_>, task: &Task) -> anyhow::Result<()
     if !task.is_from_review() || task_files::uncommitted_code(run)?.is_empty() {
         return Ok(());
     }
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let mut plan = store.plan()?;
     let open = |t: &&mut Task| t.id == task.id && t.status != TaskStatus::Blocked;
     if let Some(task) = plan.tasks.iter_mut().find(open) {
@@ -150,17 +148,18 @@ fn beginning(comments: &str) -> String {
 /// The planned task that the comments refer to by its id, its feature's id or one of its files; if
 /// none, the last planned task.
 fn spoken_of<'p>(plan: &'p Plan, comments: &str) -> Option<&'p Task> {
-    let planned = || plan.tasks.iter().filter(|task| task.is_top_level() && !task.is_from_review());
-    let named = |words: &dyn Fn(&Task) -> Vec<String>| {
-        planned().find(|task| words(task).iter().any(|word| speaks_of(comments, word)))
+    let plan_tasks =
+        || plan.tasks.iter().filter(|task| task.is_top_level() && !task.is_from_review());
+    let matching = |words: &dyn Fn(&Task) -> Vec<String>| {
+        plan_tasks().find(|task| words(task).iter().any(|word| speaks_of(comments, word)))
     };
-    named(&|task| vec![task.id.clone()])
-        .or_else(|| named(&|task| plan.files_of(&task.id).map(str::to_owned).collect()))
-        .or_else(|| named(&|task| plan.files_of(&task.id).map(base_name).collect()))
+    matching(&|task| vec![task.id.clone()])
+        .or_else(|| matching(&|task| plan.files_of(&task.id).map(str::to_owned).collect()))
+        .or_else(|| matching(&|task| plan.files_of(&task.id).map(base_name).collect()))
         .or_else(|| {
-            named(&|task| plan.features_of(&task.id).into_iter().map(str::to_owned).collect())
+            matching(&|task| plan.features_of(&task.id).into_iter().map(str::to_owned).collect())
         })
-        .or_else(|| planned().next_back())
+        .or_else(|| plan_tasks().next_back())
 }
 
 /// True if `word` occurs in a text as a word of its own: `list.py`, not in `playlist.py`.

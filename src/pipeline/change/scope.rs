@@ -3,14 +3,14 @@
 
 use crate::artifact::check::{self, Report, UNPLANNED};
 use crate::artifact::record_diff::{self, Became, Change};
-use crate::artifact::{Artifact, Files as _, Origin, Scope, Store, Task};
+use crate::artifact::{Artifact, Files as _, Origin, Scope, Task};
 use crate::git;
 use crate::pipeline::files::{approved_content, project_files};
 use crate::pipeline::outcome::{Asked, Request};
 use crate::pipeline::run::Run;
-use crate::session::{self, CommittedFiles, changes_within, parents_files};
-use crate::stage::Stage;
-use crate::stages::StageSpec;
+use crate::session::{self, Entry, changes_within, key, parents_files};
+use crate::stage::{Depth, Stage};
+use crate::stages::{self, StageSpec};
 use crate::tool::GoBack;
 
 /// The records that a change request edits in place.
@@ -38,8 +38,8 @@ pub(crate) fn report_on_idea(run: &Run<'_>) -> anyhow::Result<Report> {
         return Ok(Report::default());
     };
     let files = run.files();
-    let touched = before.read(Artifact::Idea)? != files.read(Artifact::Idea)?;
-    Ok(if touched { check::idea(&Store::new(&files), false) } else { Report::default() })
+    let has_edits = before.read(Artifact::Idea)? != files.read(Artifact::Idea)?;
+    Ok(if has_edits { check::idea(&run.store(), false) } else { Report::default() })
 }
 
 /// The changes made to these records so far; `None` if the session is not a change request.
@@ -48,14 +48,14 @@ pub(crate) fn changes_of(
     artifacts: &[Artifact],
 ) -> anyhow::Result<Option<Vec<Change>>> {
     let Some(before) = parents_files(run.env.git, &run.session) else { return Ok(None) };
-    let known = project_files::baseline_of_change(run)?.unwrap_or_default();
-    let mut changes = record_diff::changes(&before, &run.files(), artifacts)?;
-    changes.retain(|change| change.became != Became::Added || !known.has(&change.id));
+    let baseline = project_files::baseline_of_change(run)?.unwrap_or_default();
+    let mut changes = record_diff::changes(&before, run.files(), artifacts)?;
+    changes.retain(|change| change.became != Became::Added || !baseline.has(&change.id));
     // Changes that another session made to a record do not count, even if they were merged in.
     for (_, entry) in changes_within(run.env.git, &run.session)? {
-        let theirs = CommittedFiles::new(run.env.git, &run.session.name, &entry.commit);
-        let theirs = record_diff::changes(&before, &theirs, artifacts)?;
-        changes.retain(|change| change.became == Became::Added || !theirs.contains(change));
+        let merge_files = run.files_at(&entry.commit);
+        let others = record_diff::changes(&before, &merge_files, artifacts)?;
+        changes.retain(|change| change.became == Became::Added || !others.contains(change));
     }
     Ok(Some(changes))
 }
@@ -80,7 +80,7 @@ pub(crate) fn needs_wider_scope(
         return Ok(None);
     };
     let Some(triage) = run.session.order().first().copied() else { return Ok(None) };
-    let told = run.feedback_so_far()?.iter().any(|entry| {
+    let is_known = run.feedback_so_far()?.iter().any(|entry| {
         entry.stage == stage && entry.from == Origin::Validator && entry.details == finding.details
     });
     let wish = GoBack {
@@ -88,7 +88,7 @@ pub(crate) fn needs_wider_scope(
         reason: format!("the scope of this change is too narrow: {}", finding.details),
     };
     let by = Origin::Validator;
-    Ok(told.then_some(Request::GoBack(Asked { by, stage, iteration, wish })))
+    Ok(is_known.then_some(Request::GoBack(Asked { by, stage, iteration, wish })))
 }
 
 /// The wider scope of a change whose draft removes records that later documents name, and the reason:
@@ -98,17 +98,16 @@ pub(crate) fn widened(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<
     else {
         return Ok(None);
     };
-    let removed: Vec<String> = changes_of(run, &RECORDS)?
+    let removals: Vec<String> = changes_of(run, &RECORDS)?
         .unwrap_or_default()
         .into_iter()
         .filter(|change| change.became == Became::Removed)
         .map(|change| change.id)
         .collect();
-    let Some(mut scope) = run.session.scope.filter(|_| !removed.is_empty()) else {
+    let Some(mut scope) = run.session.scope.filter(|_| !removals.is_empty()) else {
         return Ok(None);
     };
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let mut followers = Vec::new();
     for (document, is_named) in
         [(Artifact::Design, &mut scope.design), (Artifact::Plan, &mut scope.plan)]
@@ -118,7 +117,7 @@ pub(crate) fn widened(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<
             continue;
         };
         // A tool that deletes a feature takes it out of the components, too.
-        let follows = removed.iter().any(|id| text.contains(id.as_str()))
+        let follows = removals.iter().any(|id| text.contains(id.as_str()))
             || before.read(document)?.as_ref() != Some(&text);
         if follows && !std::mem::replace(is_named, true) {
             followers.push(document.file_name());
@@ -131,7 +130,7 @@ pub(crate) fn widened(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<
     let words = format!(
         "the scope of this change is now {}: {} removed, and {} must follow",
         scope.describe(),
-        are(&removed),
+        are(&removals),
         followers.join(" and ")
     );
     Ok(Some((scope, words)))
@@ -148,10 +147,10 @@ pub(crate) fn changes_nothing(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result
     let start = run.session.history.first().filter(|_| run.session.is_patch());
     let has_documents = spec.is_before_code() && spec.leaves_records();
     let Some(start) = start.filter(|_| has_documents) else { return Ok(false) };
-    let tree = run.recorder().tree(&run.session.tip)?;
-    let own = approved_content::document_paths(run, spec);
-    let changed = git::paths::changed(run.env.git, &start.commit, &tree)?;
-    Ok(!changed.iter().any(|path| own.contains(path)))
+    let tree = run.tree()?;
+    let documents = approved_content::document_paths(run, spec);
+    let paths = git::paths::changed(run.env.git, &start.commit, &tree)?;
+    Ok(!paths.iter().any(|path| documents.contains(path)))
 }
 
 /// The finding that a stage in the scope changed nothing, with the reason that its actor gave in
@@ -177,16 +176,13 @@ pub(crate) fn unchanged_stage(
 
 /// The top-level tasks this session added: in a session that is not a change request, all of them.
 pub(crate) fn own_tasks(run: &Run<'_>) -> anyhow::Result<Vec<Task>> {
-    let files = run.files();
-    session::own_tasks(run.env.git, &run.session, Store::new(&files).plan()?)
+    session::own_tasks(run.env.git, &run.session, run.store().plan()?)
 }
 
 /// Files the change has touched that neither its triage nor one of its own tasks names. Empty if
 /// triage named no files.
 pub(crate) fn outside_scope(run: &Run<'_>, touched: &[String]) -> anyhow::Result<Vec<String>> {
-    let files = run.files();
-    let Some(change) = Store::new(&files).change_request()?.filter(|_| run.session.is_patch())
-    else {
+    let Some(change) = run.store().change_request()?.filter(|_| run.session.is_patch()) else {
         return Ok(Vec::new());
     };
     let mut scope = change.affected_files;
@@ -208,6 +204,27 @@ pub(crate) fn warn_outside_scope(run: &Run<'_>, touched: &[String]) -> anyhow::R
         ));
     }
     Ok(())
+}
+
+/// The depth of the session. If its triage has no commit yet, the depth that the triage implies.
+///
+/// # Errors
+/// The change request cannot be read.
+pub(crate) fn depth(run: &Run<'_>) -> anyhow::Result<Depth> {
+    let session = &run.session;
+    let has_depth = |entry: &Entry| entry.trailers.get(key::DEPTH).is_some();
+    let is_recorded = session.history.iter().any(has_depth) || session.last_stage().is_some();
+    if is_recorded || !session.is_patch() {
+        return Ok(session.depth());
+    }
+    if let Some(depth) = run.env.config.project.depth.fixed() {
+        return Ok(depth);
+    }
+    let scope = run.store().change_request()?.unwrap_or_default().scope;
+    let quick = stages::depth(Depth::Quick);
+    let more = quick.plans_for(scope) && !session.lacks_prd();
+    let stops_later = run.env.stop_after.is_some_and(|stage| !quick.has(stage));
+    Ok(if more || stops_later { Depth::Standard } else { Depth::Quick })
 }
 
 #[cfg(test)]

@@ -36,11 +36,11 @@ pub(super) fn batches(run: &Run<'_>, tests: Vec<ToRun>, share: Share) -> (Vec<Ba
     let project = Project { root: run.env.workspace.root(), tests: &commands.test };
     let (mut batches, mut unknown): (Vec<Batch>, Vec<ToRun>) = (Vec::new(), Vec::new());
     for (at, test) in tests {
-        let joined = batches.iter_mut().find_map(|batch| {
+        let open_batch = batches.iter_mut().find_map(|batch| {
             batch.command = batch.with(&test, &project)?;
             Some(batch)
         });
-        if let Some(batch) = joined {
+        if let Some(batch) = open_batch {
             batch.tests.push((at, test));
         } else if let Some(command) = (test.one_test.command)(&[test.named()], &project) {
             batches.push(Batch { tests: vec![(at, test)], command, share });
@@ -91,7 +91,7 @@ impl Batch {
         let is_alone = self.tests.len() == 1;
         let in_files = Runnable::in_files(self.tests.iter().map(|(_, test)| test));
         let among = if is_alone { Among::Alone } else { Among::Several(&in_files) };
-        let told =
+        let outcome =
             |(_, test): &ToRun| match test.one_test.told(&test.named(), among, &output, &failing) {
                 Some(true) => Named::Passed,
                 Some(false) => Named::Failed,
@@ -108,6 +108,6 @@ impl Batch {
             };
             (is_alone || is_sure).then_some(became)
         };
-        Ok(self.tests.iter().map(told).map(became).collect())
+        Ok(self.tests.iter().map(outcome).map(became).collect())
     }
 }

@@ -4,11 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use super::batch::{Share, ToRun, batches, commands};
-use super::on_base::look_on_base;
-use super::runnable::{Runnable, runnable};
-use super::wanted::{Wanted, wanted};
 use crate::languages::Among;
+use crate::pipeline::criteria::batch::{Share, ToRun, batches, commands};
+use crate::pipeline::criteria::on_base::look_on_base;
+use crate::pipeline::criteria::runnable::{Runnable, Wanted, runnable, wanted};
 use crate::pipeline::evidence::named_tests::{Became, NamedTest};
 use crate::pipeline::evidence::{CheckRun, Evidence, Which, failing, gather, recorded};
 use crate::pipeline::files::project_files;
@@ -19,21 +18,21 @@ pub(crate) async fn look_at_named_tests(
     run: &Run<'_>,
     found: &mut Option<Evidence>,
 ) -> anyhow::Result<()> {
-    let wanted = wanted(run)?;
-    let known = found.as_ref().map(|evidence| evidence.tests.as_slice()).unwrap_or_default();
-    if wanted.iter().map(|one| &one.test).eq(known.iter().map(|one| &one.test)) {
+    let requests = wanted(run)?;
+    let results = found.as_ref().map(|evidence| evidence.tests.as_slice()).unwrap_or_default();
+    if requests.iter().map(|one| &one.test).eq(results.iter().map(|one| &one.test)) {
         return Ok(());
     }
     let tree = match found {
         Some(evidence) => evidence.tree.clone(),
-        None => run.recorder().tree(&run.session.tip)?,
+        None => run.tree()?,
     };
     let evidence = found.get_or_insert_with(|| Evidence::without_runs(tree.clone()));
     evidence.earlier = recorded::tests_on(run, &tree)?;
     evidence.test_runs.clear();
     let builds = !evidence.runs.iter().any(|ran| ran.which == Which::Build && !ran.passed());
     let (mut tests, mut found) = (Vec::new(), Vec::new());
-    for one in &wanted {
+    for one in &requests {
         let (test, of) = (one.test.clone(), one.of.clone());
         let mut now = Became::Unknown("the build fails".to_owned());
         match runnable(run, &tree, one)? {
@@ -43,15 +42,15 @@ pub(crate) async fn look_at_named_tests(
         }
         tests.push(NamedTest { test, of, now, base: None });
     }
-    let left = without_a_run(run, &wanted, evidence, &mut tests, &found)?;
-    let is_left = |(at, _): &ToRun| left.contains(at);
+    let rest = without_a_run(run, &requests, evidence, &mut tests, &found)?;
+    let is_left = |(at, _): &ToRun| rest.contains(at);
     let (left, mut done): (Vec<_>, Vec<_>) = found.into_iter().partition(is_left);
     let (left, one_by_one) = run_batches(run, evidence, &mut tests, left, Share::All).await?;
     done.extend(left);
     let (left, _) = run_batches(run, evidence, &mut tests, one_by_one, Share::None).await?;
     done.extend(left);
     done.retain(|(at, _)| {
-        let (one, test) = (&wanted[*at], &tests[*at]);
+        let (one, test) = (&requests[*at], &tests[*at]);
         one.fails_before && test.now == Became::Passed && test.base.is_none()
     });
     done.sort_by_key(|(at, _)| *at);
@@ -71,29 +70,29 @@ fn without_a_run(
     found: &[ToRun],
 ) -> anyhow::Result<BTreeSet<usize>> {
     let suite = Suite::of(run, evidence)?;
-    let changed = match run.session.is_patch() {
+    let paths = match run.session.is_patch() {
         true => Some(project_files::code_since_start(run, &evidence.tree)?),
         false => None,
     };
-    let mut left = BTreeSet::new();
+    let mut rest = BTreeSet::new();
     for (at, runnable) in found {
         let (one, test) = (&wanted[*at], &mut tests[*at]);
-        let told = suite.told(runnable, found);
+        let result = suite.told(runnable, found);
         let is_new =
-            one.is_new || changed.as_ref().is_none_or(|changed| changed.contains(&runnable.path));
+            one.is_new || paths.as_ref().is_none_or(|paths| paths.contains(&runnable.path));
         let earlier = evidence.earlier.as_ref().and_then(|earlier| earlier.became(&one.test));
-        if told != Some(false) && earlier.is_some_and(|words| test.is_recorded_as(&words)) {
+        if result != Some(false) && earlier.is_some_and(|words| test.is_recorded_as(&words)) {
             continue;
         }
-        match (told, &suite.passed) {
+        match (result, &suite.passed) {
             (Some(true), _) => test.now = Became::Passed,
             (None, Some(command)) if !is_new => test.now = Became::LeftToSuite(command.clone()),
             _ => {
-                left.insert(*at);
+                rest.insert(*at);
             }
         }
     }
-    Ok(left)
+    Ok(rest)
 }
 
 /// The project's test run.
@@ -112,10 +111,10 @@ impl Suite {
         let output: anyhow::Result<Vec<String>> =
             logs.map(|log| recorded::output_in_log(run, log)).collect();
         let output = output?.join("\n");
-        let counted = evidence.passed(Which::Test) && all.iter().all(|ran| ran.is_counted());
-        let passed = all.last().filter(|_| counted);
-        let passed = passed.map(|ran| ran.command.clone());
-        Ok(Self { failing: failing::names(&output), output, passed })
+        let has_counts = evidence.passed(Which::Test) && all.iter().all(|ran| ran.is_counted());
+        let last_run = all.last().filter(|_| has_counts);
+        let command = last_run.map(|ran| ran.command.clone());
+        Ok(Self { failing: failing::names(&output), output, passed: command })
     }
 
     /// What it says about a test, which is one of `all`.
@@ -139,7 +138,7 @@ async fn run_batches(
     for (at, _) in &done {
         tests[*at].now = Became::Unknown("no known command runs it alone".to_owned());
     }
-    let mut left = Vec::new();
+    let mut rest = Vec::new();
     let all = gather::run_all(run, &commands(&batches), &tree, &[]).await?;
     for (batch, ran) in batches.into_iter().zip(all) {
         let results = batch.results(run, &ran)?;
@@ -149,10 +148,10 @@ async fn run_batches(
                     tests[test.0].now = became;
                     done.push(test);
                 }
-                None => left.push(test),
+                None => rest.push(test),
             }
         }
         evidence.test_runs.push((tree.clone(), ran));
     }
-    Ok((done, left))
+    Ok((done, rest))
 }

@@ -3,8 +3,6 @@
 mod batch;
 mod look;
 mod on_base;
-mod resolve;
 mod runnable;
-mod wanted;
 
 pub(crate) use look::look_at_named_tests;

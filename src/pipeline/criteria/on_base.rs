@@ -60,8 +60,8 @@ pub(super) async fn look_on_base(
     run.note("running the tests that must fail without this session's code");
     let base = Base::of(run, start, tree, &batches)?;
     let mut look = Look { run, base, tree, tests, runs: Vec::new() };
-    let left = look.in_worktree(batches).await?;
-    let untold = look.in_place(left, Share::File).await?;
+    let rest = look.in_worktree(batches).await?;
+    let untold = look.in_place(rest, Share::File).await?;
     look.in_place(untold, Share::None).await?;
     Ok(look.runs)
 }
@@ -95,8 +95,8 @@ fn with_tests(path: &str, old: &str, now: &str, is_named: bool) -> Option<String
     let apart = languages::of_file(path)?.tests_beside_code;
     let (were, are) = (apart(old)?, apart(now)?);
     let elsewhere = |range: &std::ops::Range<usize>| now[range.clone()].trim_end().ends_with(';');
-    let added: Vec<_> = are.into_iter().filter(|range| is_named || elsewhere(range)).collect();
-    if added.is_empty() {
+    let additions: Vec<_> = are.into_iter().filter(|range| is_named || elsewhere(range)).collect();
+    if additions.is_empty() {
         return None;
     }
     let mut text = String::new();
@@ -106,7 +106,7 @@ fn with_tests(path: &str, old: &str, now: &str, is_named: bool) -> Option<String
         at = range.end;
     }
     text += &old[at..];
-    for range in added {
+    for range in additions {
         text += "\n";
         text += &now[range];
     }
@@ -121,19 +121,19 @@ impl Base {
         let mut others = git::paths::changed(git, &start, tree)?;
         others.retain(|path| !paths.contains(path));
         let mut base = git::snapshot::tree(git, &start, &others)?;
-        let mut mixed = Vec::new();
+        let mut mixture = Vec::new();
         for path in &paths {
-            let mut named = tests.iter().flat_map(|batch| &batch.tests);
-            let is_named = named.any(|(_, test)| test.path == *path);
+            let mut all_tests = tests.iter().flat_map(|batch| &batch.tests);
+            let is_named = all_tests.any(|(_, test)| test.path == *path);
             let texts = (text_at(run, &start, path)?, text_at(run, tree, path)?);
             if let (Some(old), Some(now)) = texts
                 && let Some(text) = with_tests(path, &old, &now, is_named)
             {
-                mixed.push((path.clone(), git::made::store_blob(git, text)?));
+                mixture.push((path.clone(), git::made::store_blob(git, text)?));
             }
         }
-        if !mixed.is_empty() {
-            base = git::snapshot::tree_with(git, &base, &mixed)?;
+        if !mixture.is_empty() {
+            base = git::snapshot::tree_with(git, &base, &mixture)?;
         }
         Ok(Self { start, tree: base, paths })
     }
@@ -176,20 +176,20 @@ impl Look<'_> {
     ) -> anyhow::Result<(Vec<ToRun>, Vec<ToRun>)> {
         let run = self.run;
         let ran = place.run(run, &self.base.tree, &commands(&batches)).await?;
-        let mut looked = Vec::new();
+        let mut outcomes = Vec::new();
         for (batch, ran) in batches.into_iter().zip(ran) {
-            let said = batch.results(run, &ran)?;
-            let fails = said.iter().flatten().any(Became::is_failure) && !ran.timed_out;
-            looked.push((batch, ran, said, fails));
+            let results = batch.results(run, &ran)?;
+            let fails = results.iter().flatten().any(Became::is_failure) && !ran.timed_out;
+            outcomes.push((batch, ran, results, fails));
         }
-        let failed = looked.iter().filter(|(.., fails)| *fails).map(|(batch, ..)| batch);
-        let with_code = match commands(failed) {
+        let failing = outcomes.iter().filter(|(.., fails)| *fails).map(|(batch, ..)| batch);
+        let with_code = match commands(failing) {
             none if none.is_empty() => Vec::new(),
             commands => place.run(run, self.tree, &commands).await?,
         };
         let mut with_code = with_code.into_iter();
         let (mut left, mut untold) = (Vec::new(), Vec::new());
-        for (batch, ran, said, fails) in looked {
+        for (batch, ran, said, fails) in outcomes {
             let with_code = with_code.by_ref().take(usize::from(fails)).next();
             let passes = match &with_code {
                 Some(with_code) => batch.results(run, with_code)?,

@@ -8,14 +8,13 @@ use crate::artifact::{Artifact, Criterion, FeatureStatus, Store, Task};
 use crate::git;
 use crate::pipeline::change::scope;
 use crate::pipeline::checks::{not_covered, whole_session};
+use crate::pipeline::draft_state::DraftState;
 use crate::pipeline::evidence::named_tests::NamedTest;
 use crate::pipeline::evidence::{Evidence, gather};
 use crate::pipeline::files::project_files;
-use crate::pipeline::progress::Progress;
 use crate::pipeline::report::{self, cell};
 use crate::pipeline::run::Run;
 use crate::pipeline::test_changes::{self, asked};
-use crate::session::artifact_path;
 use crate::stages::{self, CheckInput, Known, StageSpec, WrittenHere};
 
 /// Maximum characters of a line about a run or finding.
@@ -29,19 +28,18 @@ const MECHANICAL: &str = "## What the program checked itself";
 pub(crate) fn finish(
     run: &Run<'_>,
     spec: &StageSpec,
-    progress: &Progress,
+    draft: &DraftState,
     task: Option<&Task>,
 ) -> anyhow::Result<()> {
     put_back_others(run, spec)?;
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     if let (Some(finish), Some(document)) = (spec.finish, spec.document())
         && let Some(text) = store.text(document)?
     {
-        let known = KnownNow { run, store: &store, progress };
-        store.save_text(document, &finish(&text, &known)?)?;
+        let facts = KnownNow { run, store: &store, draft };
+        store.save_text(document, &finish(&text, &facts)?)?;
     }
-    finish_features(run, spec, progress, task)?;
+    finish_features(run, spec, draft, task)?;
     Ok(())
 }
 
@@ -50,19 +48,18 @@ pub(crate) fn finish(
 pub(crate) fn write_here(
     run: &Run<'_>,
     spec: &StageSpec,
-    progress: &Progress,
+    draft: &DraftState,
 ) -> anyhow::Result<bool> {
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let (Some(when), Some(rendered)) = (run.depth().written_here(spec.stage), spec.rendered) else {
         return Ok(false);
     };
-    let known = KnownNow { run, store: &store, progress };
-    if when == WrittenHere::WhereItSuffices && !(rendered.suffices)(&known)? {
+    let facts = KnownNow { run, store: &store, draft };
+    if when == WrittenHere::WhereItSuffices && !(rendered.suffices)(&facts)? {
         return Ok(false);
     }
     if let Some(document) = spec.document() {
-        store.save_text(document, &(rendered.text)(&known)?)?;
+        store.save_text(document, &(rendered.text)(&facts)?)?;
     }
     Ok(true)
 }
@@ -72,14 +69,13 @@ pub(crate) fn write_here(
 pub(crate) fn finish_features(
     run: &Run<'_>,
     spec: &StageSpec,
-    progress: &Progress,
+    draft: &DraftState,
     task: Option<&Task>,
 ) -> anyhow::Result<bool> {
     if spec.is_before_code() {
         return Ok(false);
     }
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let before = store.features()?;
     let mut features = before.clone();
     let (plan, code) = (store.plan()?, project_files::code_changes(run, task)?);
@@ -95,11 +91,11 @@ pub(crate) fn finish_features(
         }
     }
     derive_feature_status(&mut features, &plan, &has_code);
-    let verified = gather::verifies(run, progress.newest.evidence.as_ref());
+    let verifies = gather::verifies(run, draft.evidence.as_ref());
     for feature in &mut features.features {
-        feature.status = (spec.feature_status)(feature.status, verified);
+        feature.status = (spec.feature_status)(feature.status, verifies);
         if verifies_here && task.is_none() {
-            feature.status = (verifying.feature_status)(feature.status, verified);
+            feature.status = (verifying.feature_status)(feature.status, verifies);
         }
     }
     // An unchanged file keeps its bytes, whoever formatted it.
@@ -119,19 +115,18 @@ fn put_back_others(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
         may_change.extend([Artifact::Features, Artifact::ImplementationPlan]);
     }
     let others = Artifact::ALL.into_iter().filter(|artifact| !may_change.contains(artifact));
-    let mut others: Vec<String> =
-        others.map(|artifact| artifact_path(&run.session.name, artifact)).collect();
+    let mut others: Vec<String> = others.map(|artifact| run.path_of(artifact)).collect();
     let by_commands = run.env.workspace.command_effects().documents();
     others.retain(|path| by_commands.contains(path));
     if others.is_empty() {
         return Ok(());
     }
     let git = run.env.git;
-    let changed: Vec<String> =
+    let paths: Vec<String> =
         git::status::of(git, &others)?.into_iter().map(|entry| entry.path).collect();
-    let copies = git::blobs::hash_files(git, &changed, crate::git::Store::Write)?;
-    git::put_back::restore_paths(git, &run.session.tip, &changed)?;
-    for (path, copy) in changed.iter().zip(copies) {
+    let copies = git::blobs::hash_files(git, &paths, crate::git::Store::Write)?;
+    git::put_back::restore_paths(git, &run.session.tip, &paths)?;
+    for (path, copy) in paths.iter().zip(copies) {
         let copy = copy.map(|blob| format!("; the changed version: git cat-file -p {blob}"));
         run.warn(format!(
             "{path} changed while a command ran, but {} must not change it: restored{}",
@@ -211,16 +206,17 @@ fn criteria_items(
     if requirements.iter().all(|one| one.acceptance_criteria.is_empty()) {
         return Ok(String::new());
     }
-    let judged = report::judged(run).unwrap_or_else(|| "Nobody has approved the code.".to_owned());
-    let mut out = format!("- criteria. {judged}\n");
+    let reviewer =
+        report::judged(run).unwrap_or_else(|| "Nobody has approved the code.".to_owned());
+    let mut out = format!("- criteria. {reviewer}\n");
     let tests = evidence.map(|evidence| evidence.tests.as_slice()).unwrap_or_default();
     let became = |test: &str| tests.iter().find(|one| one.test == test).map(NamedTest::words);
-    let uncovered = not_covered(run, store)?;
+    let gaps = not_covered(run, store)?;
     let before = project_files::baseline_of_change(run)?.unwrap_or_default();
     for requirement in &requirements {
         for criterion in &requirement.acceptance_criteria {
             let is_new = !before.has_criterion(&requirement.id, criterion);
-            let why = uncovered.get(&requirement.id).filter(|_| is_new);
+            let why = gaps.get(&requirement.id).filter(|_| is_new);
             let line = report::criterion_line(criterion, why, became);
             let _ = writeln!(out, "  - {}: {line}", cell(&requirement.id, LINE));
         }
@@ -251,18 +247,17 @@ fn test_items(run: &Run<'_>) -> anyhow::Result<String> {
 struct KnownNow<'a> {
     run: &'a Run<'a>,
     store: &'a Store<'a>,
-    progress: &'a Progress,
+    draft: &'a DraftState,
 }
 
 impl Known for KnownNow<'_> {
     fn with_checked(&self, report: &str) -> anyhow::Result<String> {
-        let found =
-            mechanical_section(self.run, self.store, self.progress.newest.evidence.as_ref())?;
-        Ok(with_section(report, MECHANICAL, &found))
+        let section = mechanical_section(self.run, self.store, self.draft.evidence.as_ref())?;
+        Ok(with_section(report, MECHANICAL, &section))
     }
 
     fn all_is_shown(&self) -> anyhow::Result<bool> {
-        let (run, evidence) = (self.run, self.progress.newest.evidence.as_ref());
+        let (run, evidence) = (self.run, self.draft.evidence.as_ref());
         let tests = evidence.map(|evidence| evidence.tests.as_slice()).unwrap_or_default();
         let is_shown = |criterion: &Criterion| match &criterion.test {
             Some(test) => tests.iter().any(|one| one.test == *test && one.is_shown()),
@@ -292,17 +287,17 @@ impl Known for KnownNow<'_> {
 
 /// `report` with git-cowork's section at its end; an earlier section with that heading is removed.
 fn with_section(report: &str, heading: &str, section: &str) -> String {
-    let mut ours = false;
-    let mut kept = String::new();
+    let mut is_own = false;
+    let mut text = String::new();
     for line in report.lines() {
-        ours = line.trim_end() == heading
-            || (ours && !line.starts_with("# ") && !line.starts_with("## "));
-        if !ours {
-            kept += line;
-            kept.push('\n');
+        is_own = line.trim_end() == heading
+            || (is_own && !line.starts_with("# ") && !line.starts_with("## "));
+        if !is_own {
+            text += line;
+            text.push('\n');
         }
     }
-    format!("{}\n\n{section}", kept.trim_end())
+    format!("{}\n\n{section}", text.trim_end())
 }
 
 #[cfg(test)]

@@ -15,14 +15,11 @@ use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::reader;
 use crate::pipeline::brief::sections::section;
 use crate::pipeline::draft::{agent_program, finish_draft, keep};
-use crate::pipeline::outcome::{self, StepOutcome};
-use crate::pipeline::progress::Progress;
-use crate::pipeline::progress::self_review::{NEEDS_REVISION, PASSED, REVISED, SelfReview};
+use crate::pipeline::draft_state::{NEEDS_REVISION, PASSED, REVISED, SelfReview};
 use crate::pipeline::prompts::SELF_REVIEW;
 use crate::pipeline::run::Run;
-use crate::pipeline::usage;
+use crate::pipeline::step::{Step, StepResult, Stop};
 use crate::stage::Role;
-use crate::stages::StageSpec;
 
 /// Maximum characters of a self-review's text that are recorded as feedback.
 const MOST_SAID: usize = 4_000;
@@ -30,178 +27,138 @@ const MOST_SAID: usize = 4_000;
 const UNFIXED: usize = 6_000;
 
 /// True if an interrupted self-review is to be continued.
-pub(crate) fn is_self_reviewing(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &Progress,
-) -> anyhow::Result<bool> {
-    Ok(progress.newest.self_review.reads().is_some() && is_for_self_review(run, spec, progress)?)
+pub(crate) fn is_self_reviewing(step: &Step<'_, '_>) -> anyhow::Result<bool> {
+    Ok(step.draft.self_review.reads().is_some() && is_for_self_review(step)?)
 }
 
 /// True until the self-review is done, or somebody else has judged the draft: from then on the
 /// actor answers their feedback.
-fn is_for_self_review(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &Progress,
-) -> anyhow::Result<bool> {
-    let open = run.env.config.self_reviewed(run.session.depth(), spec.stage)
-        && !matches!(progress.newest.self_review, SelfReview::Done(_))
-        && progress.verdicts.person.is_none()
-        && progress.newest.edit.is_none();
+fn is_for_self_review(step: &Step<'_, '_>) -> anyhow::Result<bool> {
+    let open = step.run.env.config.self_reviewed(step.run.session.depth(), step.spec.stage)
+        && !matches!(step.draft.self_review, SelfReview::Done(_))
+        && step.draft.approvals.person.is_none()
+        && step.draft.edit.is_none();
     let has_spoken = |entry: &Feedback| {
-        entry.stage == spec.stage
-            && entry.iteration > progress.offset
+        entry.stage == step.spec.stage
+            && entry.iteration > step.draft.offset
             && matches!(entry.from, Origin::Critic | Origin::Human | Origin::Challenger)
             && !entry.is_note()
     };
-    Ok(open && !run.feedback_so_far()?.iter().any(has_spoken))
+    Ok(open && !step.run.feedback_so_far()?.iter().any(has_spoken))
 }
 
 /// Lets the actor read, once, a draft that passed the checks. After its edits the checks run again.
-pub(crate) async fn self_review(
-    run: &mut Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-) -> anyhow::Result<StepOutcome> {
-    if !is_for_self_review(run, spec, progress)? {
-        return Ok(StepOutcome::Next);
+pub(crate) async fn self_review(step: &mut Step<'_, '_>) -> StepResult {
+    if !is_for_self_review(step)? {
+        return Ok(());
     }
-    let goes_on = progress.newest.self_review.reads().cloned();
-    let unchecked = goes_on.is_some();
-    let before = match goes_on.or_else(|| progress.newest.commit.clone()) {
+    let goes_on = step.draft.self_review.reads().cloned();
+    let is_resumed = goes_on.is_some();
+    let before = match goes_on.or_else(|| step.draft.commit.clone()) {
         Some(before) => before,
-        None => run.session.tip.clone(),
+        None => step.run.session.tip.clone(),
     };
-    if !unchecked {
+    if !is_resumed {
         // If the run is killed during the self-review, the next run knows which draft was being
         // reviewed.
-        progress.newest.self_review = SelfReview::Begun(before.clone());
-        keep::keep(run, spec, progress)?;
-        run.continues_transcript.set(false);
+        step.draft.self_review = SelfReview::Begun(before.clone());
+        keep::keep(step)?;
+        step.run.continues_transcript.set(false);
     }
-    let mut tools = spec.actor.tools();
+    let mut tools = step.spec.actor.tools();
     tools.push("provide_feedback");
+    let variables = conversation::brief_variables(step)?;
     let part = Part {
-        spec,
-        role: Role::SelfReview,
-        prompt: SELF_REVIEW,
-        again: None,
-        tools,
-        closing: Vec::new(),
-        iteration: progress.iteration,
-        task: None,
-        question: None,
-        opening: None,
-        extra: reader::draft_for_reader(run, spec)?,
-        variables: conversation::brief_variables(run, spec, progress)?,
+        extra: reader::draft_for_reader(step.run, step.spec)?,
+        ..Part::new(step, Role::SelfReview, SELF_REVIEW, tools, variables)
     };
     let mut conversation =
-        agent_program::converse(run, &part, progress.refusals, &mut WithWords).await?;
-    run.continues_transcript.set(false);
-    progress.note_run(&mut conversation);
-    progress.newest.credit.merge(usage::take_credit(run));
-    let unfixed = take_unfixed(run, spec, progress, &mut conversation);
+        agent_program::converse(step.run, &part, step.draft.refusals, &mut WithWords).await?;
+    step.run.continues_transcript.set(false);
+    step.account_for(&mut conversation);
+    let problems = take_unfixed(step, &mut conversation);
     // After a branch switch the files in the working tree are not the draft's.
-    run.recorder().expect_tip(&run.session.tip)?;
-    let mut files = changed_since(run, &before)?;
-    finish_draft::finish(run, spec, progress, None)?;
+    step.run.expect_tip()?;
+    let mut files = changed_since(step.run, &before)?;
+    finish_draft::finish(step.run, step.spec, &step.draft, None)?;
     // Sections that git-cowork writes itself are not part of the revision.
-    let settled = changed_since(run, &before)?;
-    files.retain(|path| settled.contains(path));
-    let outcome = match (files.is_empty(), unfixed.is_empty()) {
+    let own_changes = changed_since(step.run, &before)?;
+    files.retain(|path| own_changes.contains(path));
+    let outcome = match (files.is_empty(), problems.is_empty()) {
         (false, _) => REVISED,
         (true, true) => PASSED,
         (true, false) => NEEDS_REVISION,
     };
-    run.env.sink.emit(Event::SelfReview {
-        stage: spec.stage,
-        iteration: progress.iteration,
+    step.run.env.sink.emit(Event::SelfReview {
+        stage: step.spec.stage,
+        iteration: step.draft.iteration,
         outcome,
         files: files.clone(),
-        unfixed: unfixed.len(),
+        unfixed: problems.len(),
     });
-    run.give_feedback(unfixed)?;
-    progress.newest.self_review = SelfReview::Done(outcome);
-    keep::keep(run, spec, progress)?;
-    Ok(match outcome::of_conversation(spec, progress, Origin::SelfReview, conversation) {
-        StepOutcome::Next if unchecked || !files.is_empty() => StepOutcome::Again,
-        turned => turned,
-    })
+    step.run.give_feedback(problems)?;
+    step.draft.self_review = SelfReview::Done(outcome);
+    keep::keep(step)?;
+    step.end_of(Origin::SelfReview, conversation)?;
+    if is_resumed || !files.is_empty() { Err(Stop::Again) } else { Ok(()) }
 }
 
 /// Returns the problems the self-review could not fix.
 fn take_unfixed(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &Progress,
+    step: &Step<'_, '_>,
     conversation: &mut crate::agent::Conversation,
 ) -> Vec<Feedback> {
-    let named = std::mem::take(&mut conversation.outcome.feedback);
+    let problems = std::mem::take(&mut conversation.outcome.feedback);
     let marker = review_verdict(&conversation.text);
     if marker.is_none() {
-        run.warn(format!(
+        step.run.warn(format!(
             "{}: the self-review gave no <review> marker; treated as PASS",
-            spec.stage
+            step.spec.stage
         ));
     }
-    if !named.is_empty() || matches!(marker, None | Some(Marker::Pass)) {
-        return named;
+    if !problems.is_empty() || matches!(marker, None | Some(Marker::Pass)) {
+        return problems;
     }
-    let said: String = without_markers(&conversation.text).trim().chars().take(MOST_SAID).collect();
-    let words = match said.is_empty() {
+    let text: String = without_markers(&conversation.text).trim().chars().take(MOST_SAID).collect();
+    let words = match text.is_empty() {
         true => "the self-review says that the draft needs a revision, without details".to_owned(),
-        false => said,
+        false => text,
     };
-    vec![run.feedback(spec.stage, progress.iteration, Origin::SelfReview, &words)]
+    vec![step.run.feedback(step.spec.stage, step.draft.iteration, Origin::SelfReview, &words)]
 }
 
 /// The draft's files that differ from a commit, except the feedback.
 fn changed_since(run: &Run<'_>, before: &Oid) -> anyhow::Result<Vec<String>> {
-    let tree = run.recorder().tree(&run.session.tip)?;
+    let tree = run.tree()?;
     let mut paths = git::paths::changed(run.env.git, before, &tree)?;
     paths.retain(|path| !path.ends_with(Artifact::Feedback.file_name()));
     Ok(paths)
 }
 
 /// The problems the actor's self-reviews could not fix in this run of the stage.
-fn unfixed_so_far(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &Progress,
-) -> anyhow::Result<Vec<Feedback>> {
-    let mut said = run.feedback_so_far()?;
-    said.retain(|entry| {
-        entry.stage == spec.stage
+fn unfixed_so_far(step: &Step<'_, '_>) -> anyhow::Result<Vec<Feedback>> {
+    let mut entries = step.run.feedback_so_far()?;
+    entries.retain(|entry| {
+        entry.stage == step.spec.stage
             && entry.from == Origin::SelfReview
-            && entry.iteration > progress.offset
+            && entry.iteration > step.draft.offset
     });
-    Ok(said)
+    Ok(entries)
 }
 
 /// Like [`unfixed_so_far`], as a section for the critic.
-pub(crate) fn unfixed_section(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &Progress,
-) -> anyhow::Result<String> {
+pub(crate) fn unfixed_section(step: &Step<'_, '_>) -> anyhow::Result<String> {
     let mut list = String::new();
-    for entry in unfixed_so_far(run, spec, progress)? {
-        let draft = entry.iteration - progress.offset;
+    for entry in unfixed_so_far(step)? {
+        let draft = entry.iteration - step.draft.offset;
         let _ = writeln!(list, "- draft {draft}, {}: {}", entry.severity.name(), entry.details);
     }
-    let mut out = String::new();
-    section(&mut out, "What the author's self-review could not fix", &list, UNFIXED);
-    Ok(out)
+    Ok(section("What the author's self-review could not fix", &list, UNFIXED))
 }
 
 /// The unfixed problems of the current draft, for its reviewer.
-pub(crate) fn unfixed_about(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &Progress,
-) -> anyhow::Result<Vec<String>> {
-    let mut said = unfixed_so_far(run, spec, progress)?;
-    said.retain(|entry| entry.iteration == progress.iteration);
-    Ok(said.into_iter().map(|entry| entry.details).collect())
+pub(crate) fn unfixed_about(step: &Step<'_, '_>) -> anyhow::Result<Vec<String>> {
+    let mut entries = unfixed_so_far(step)?;
+    entries.retain(|entry| entry.iteration == step.draft.iteration);
+    Ok(entries.into_iter().map(|entry| entry.details).collect())
 }

@@ -5,23 +5,20 @@ use std::collections::BTreeSet;
 
 use crate::artifact::check::IGNORED;
 use crate::artifact::knowledge::take_proposals;
-use crate::artifact::{Artifact, Origin, Store, Task, TaskStatus};
+use crate::artifact::{Artifact, Origin, Task, TaskStatus};
 use crate::event::Event;
-use crate::pipeline::brief::conversation;
 use crate::pipeline::brief::part::Part;
-use crate::pipeline::brief::task_brief;
+use crate::pipeline::brief::{conversation, part_files};
 use crate::pipeline::change::reviewer_feedback;
-use crate::pipeline::draft::closing::Closing;
-use crate::pipeline::draft::{agent_program, checks, finish_draft, keep};
-use crate::pipeline::edits;
+use crate::pipeline::draft::{closing, finish_draft, keep};
 use crate::pipeline::evidence::{self, Evidence, gather, recorded};
 use crate::pipeline::files::project_files;
 use crate::pipeline::files::task_files::{self, Left};
-use crate::pipeline::outcome::{self, BlockReason, StepOutcome};
-use crate::pipeline::progress::Progress;
+use crate::pipeline::outcome::BlockReason;
 use crate::pipeline::prompts::{NEXT_TASK, TASK};
 use crate::pipeline::run::Run;
-use crate::pipeline::{knowledge, protected_files, summary, usage};
+use crate::pipeline::step::{self, Step, StepResult, Stop};
+use crate::pipeline::{checks, commit_message, edits, knowledge, protected_files};
 use crate::record::{self, Credit, DraftEnding, Recorded, TaskRecord};
 use crate::session::{changed_files, in_short};
 use crate::stage::Role;
@@ -34,87 +31,65 @@ enum TaskEnd {
     Committed,
     /// The task is not completed.
     Open,
-    /// A hook refused the task's commit.
-    Refused,
     /// Its actor completed it without a change and without a reason: it is blocked.
     Unchanged,
 }
 
 /// Runs one conversation and makes one commit for each task that has none.
-pub(crate) async fn work_on_tasks(
-    run: &mut Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-    pending: Vec<Task>,
-) -> anyhow::Result<StepOutcome> {
+pub(crate) async fn work_on_tasks(step: &mut Step<'_, '_>, pending: Vec<Task>) -> StepResult {
     let last = pending.last().map(|task| task.id.clone());
     let mut waiting = Waiting::default();
     for task in pending {
-        if waiting.takes(run, &task)? {
+        if waiting.takes(step.run, &task)? {
             continue;
         }
-        reopen(run, &task)?;
+        reopen(step.run, &task)?;
         let label = format!("{} {}", task.id, task.title);
-        keep::announce(run, spec, progress, Some(label))?;
-        let mut variables = conversation::brief_variables(run, spec, progress)?;
-        variables.task = task_brief::task_item(run, &task)?;
-        variables.task_text = run.env.prompts.render(TASK, &variables)?;
+        keep::announce(step, Some(label))?;
+        let mut variables = conversation::brief_variables(step)?;
+        variables.task = part_files::task_item(step.run, &task)?;
+        variables.task_text = step.run.env.prompts.render(TASK, &variables)?;
         let is_last = last.as_ref() == Some(&task.id);
         variables.summary_wanted &= is_last;
-        variables.failing_now = recorded::failing_now(run)?;
+        variables.failing_now = recorded::failing_now(step.run)?;
+        let (prompt, tools) = (step.spec.actor.prompt, step.run.actor_tools(step.spec));
         let part = Part {
-            spec,
-            role: Role::Actor,
-            prompt: spec.actor.prompt,
-            again: run.joins(spec.stage, spec.stage).then_some(NEXT_TASK),
-            tools: run.actor_tools(spec),
-            closing: spec.closing.to_vec(),
-            iteration: progress.iteration,
+            again: step.run.joins(step.spec.stage, step.spec.stage).then_some(NEXT_TASK),
+            closing: step.spec.closing.to_vec(),
             task: Some(&task),
-            question: None,
-            opening: None,
-            extra: String::new(),
-            variables,
+            ..Part::new(step, Role::Actor, prompt, tools, variables)
         };
-        let refusals = progress.refusals;
-        let mut closing = Closing::new(run, spec, progress, Some(&task));
-        let mut conversation = agent_program::converse(run, &part, refusals, &mut closing).await?;
-        progress.note_run(&mut conversation);
-        usage::take_credit(run);
-        let credit = usage::task_credit(run, &task.id, progress.iteration);
-        let said = (conversation.text.clone(), conversation.corrected.clone());
-        let turned = outcome::of_conversation(spec, progress, Origin::Actor, conversation);
-        if protected_files::offer_protected(run, spec, progress, &turned)? {
-            progress.newest.credit.merge(credit);
-            return Ok(StepOutcome::Again);
+        let conversation = closing::converse(step, &part).await?;
+        step::take_credit(step.run);
+        let credit = step::task_credit(step.run, &task.id, step.draft.iteration);
+        let closing_words = (conversation.text.clone(), conversation.corrected.clone());
+        let result = step.end_of(Origin::Actor, conversation);
+        if let Err(stop) = protected_files::offer_protected(step, result) {
+            step.draft.credit.merge(credit);
+            return Err(stop);
         }
-        if let StepOutcome::Asks(_) | StepOutcome::Blocked(_) = turned {
-            progress.newest.credit.merge(credit);
-            return Ok(turned);
-        }
-        match finish_task(run, spec, progress, &task, credit, (&said.0, &said.1)).await? {
+        match finish_task(step, &task, credit, (&closing_words.0, &closing_words.1)).await? {
             TaskEnd::Committed => {
-                run.continues_transcript.set(false);
-                keep::mark(run, progress, progress.iteration, DraftEnding::Partial);
+                step.run.continues_transcript.set(false);
+                keep::mark(step, step.draft.iteration, DraftEnding::Partial);
             }
             // Later tasks may depend on this one, so the draft ends here.
             TaskEnd::Open => {
-                tell_of_open_task(run, &task, last.as_ref() != Some(&task.id))?;
+                tell_of_open_task(step.run, &task, last.as_ref() != Some(&task.id))?;
                 break;
             }
-            TaskEnd::Refused => return Ok(StepOutcome::Again),
             TaskEnd::Unchanged => {
-                run.continues_transcript.set(false);
+                step.run.continues_transcript.set(false);
                 waiting.unchanged.push(task.id);
             }
         }
     }
-    let Some(words) = waiting.words() else { return Ok(StepOutcome::Next) };
+    let Some(words) = waiting.words() else { return Ok(()) };
     // A file that git ignores does not count as a change; a person decides whether git should.
-    let report = checks::check_report(run, spec, progress)?;
-    let ignored = report.findings.into_iter().filter(|finding| finding.code == IGNORED);
-    let words = ignored.fold(words, |words, finding| format!("{words}; {}", finding.details));
-    Ok(StepOutcome::Blocked(BlockReason::Unchanged(words)))
+    let report = checks::check_report(step.run, step.spec, &step.draft)?;
+    let findings = report.findings.into_iter().filter(|finding| finding.code == IGNORED);
+    let words = findings.fold(words, |words, finding| format!("{words}; {}", finding.details));
+    Err(Stop::Blocked(BlockReason::Unchanged(words)))
 }
 
 /// Tasks that are blocked because nothing was changed for them, and the tasks that depend on them.
@@ -130,8 +105,7 @@ impl Waiting {
         if self.unchanged.is_empty() {
             return Ok(false);
         }
-        let files = run.files();
-        let plan = Store::new(&files).plan()?;
+        let plan = run.store().plan()?;
         let waits = |id: &str| self.unchanged.iter().chain(&self.after).any(|own| own == id);
         // A dependency on a sub-task is one on its task.
         let mut needs = plan.with_sub_tasks(&task.id).flat_map(|part| &part.dependencies);
@@ -169,8 +143,7 @@ fn reopen(run: &Run<'_>, task: &Task) -> anyhow::Result<()> {
 }
 
 fn set_status(run: &Run<'_>, task: &Task, status: TaskStatus) -> anyhow::Result<()> {
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let mut plan = store.plan()?;
     for own in plan.tasks.iter_mut().filter(|own| own.id == task.id) {
         own.status = status;
@@ -181,35 +154,34 @@ fn set_status(run: &Run<'_>, task: &Task, status: TaskStatus) -> anyhow::Result<
 
 /// Commits a task if it is completed.
 async fn finish_task(
-    run: &mut Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
+    step: &mut Step<'_, '_>,
     task: &Task,
     credit: Credit,
     (said, corrected): (&str, &str),
-) -> anyhow::Result<TaskEnd> {
-    edits::records::put_back_json(run)?;
-    reviewer_feedback::close_review_task(run, task)?;
-    if !task_is_completed(run, task)? {
-        progress.newest.credit.merge(credit);
+) -> Result<TaskEnd, Stop> {
+    edits::records::put_back_json(step.run)?;
+    reviewer_feedback::close_review_task(step.run, task)?;
+    if !task_is_completed(step.run, task)? {
+        step.draft.credit.merge(credit);
         return Ok(TaskEnd::Open);
     }
-    if project_files::lacks_change(run, task)? {
-        set_status(run, task, TaskStatus::Blocked)?;
-        progress.newest.credit.merge(credit);
+    if project_files::lacks_change(step.run, task)? {
+        set_status(step.run, task, TaskStatus::Blocked)?;
+        step.draft.credit.merge(credit);
         return Ok(TaskEnd::Unchanged);
     }
-    finish_draft::finish(run, spec, progress, Some(task))?;
-    let left = task_files::left_to_others(run, task)?;
+    finish_draft::finish(step.run, step.spec, &step.draft, Some(task))?;
+    let others = task_files::left_to_others(step.run, task)?;
     let (said, mut proposed) = take_proposals(said);
     let (corrected, more) = take_proposals(corrected);
     proposed.extend(more);
-    let mut body = summary::task_body(&task_brief::task_item(run, task)?, &said, &corrected);
+    let mut body =
+        commit_message::task_body(&part_files::task_item(step.run, task)?, &said, &corrected);
     let mut reason = String::new();
-    if !task_files::has_own_code(run, task)? {
-        reason = task_files::why_unchanged(run, task)?.unwrap_or_default();
+    if !task_files::has_own_code(step.run, task)? {
+        reason = task_files::why_unchanged(step.run, task)?.unwrap_or_default();
         let elsewhere = match reason.is_empty() {
-            true => task_files::held_elsewhere(run, task)?,
+            true => task_files::held_elsewhere(step.run, task)?,
             false => format!("It needs no change: {reason}"),
         };
         body = format!("{body}\n\n{elsewhere}");
@@ -218,64 +190,65 @@ async fn finish_task(
         id: task.id.clone(),
         title: task.title.clone(),
         body,
-        features: features_of(run, task)?,
+        features: features_of(step.run, task)?,
         credit,
         checks: String::new(),
         evidence: Vec::new(),
-        knowledge: knowledge::trailers(&knowledge::acceptable(run, proposed)?),
+        knowledge: knowledge::trailers(&knowledge::acceptable(step.run, proposed)?),
         reason,
-        left: left.keys().cloned().collect(),
+        left: others.keys().cloned().collect(),
     };
     let (mut fails, mut tests) = (false, String::new());
-    if left.is_empty() {
+    if others.is_empty() {
         let evidence =
-            gather::gather_evidence(run, progress.newest.evidence.take(), &progress.newest.checked)
+            gather::gather_evidence(step.run, step.draft.evidence.take(), &step.draft.checked)
                 .await?;
         record.checks = evidence::trailer(evidence.as_ref());
         record.evidence = evidence.as_ref().map(Evidence::digests).unwrap_or_default();
         fails = evidence.as_ref().is_some_and(Evidence::fails);
-        tests =
-            evidence.as_ref().map(|ran| recorded::passed_in_short(run, ran)).unwrap_or_default();
-        progress.newest.evidence = evidence;
+        tests = evidence
+            .as_ref()
+            .map(|ran| recorded::passed_in_short(step.run, ran))
+            .unwrap_or_default();
+        step.draft.evidence = evidence;
     } else {
-        record.checks = not_run_on_a_part(run, &left);
+        record.checks = not_run_on_a_part(step.run, &others);
     }
-    warn_of_left_out(run);
-    edits::tell_of_edited_earlier(run, spec)?;
-    for made in run.env.workspace.command_effects().repositories() {
-        run.warn_once(made.told());
+    warn_of_left_out(step.run);
+    edits::tell_of_edited_earlier(step.run, step.spec)?;
+    for made in step.run.env.workspace.command_effects().repositories() {
+        step.run.warn_once(made.told());
     }
-    match record::task::commit(&run.recorder(), &run.session.tip, &record)? {
+    match record::task::commit(&step.run.recorder(), &step.run.session.tip, &record)? {
         Recorded::Done(commit) => {
             let subject = format!("{} {}", task.id, task.title);
-            let changed = changed_files(run.env.git, &run.session.tip, &commit)?;
-            run.advance_leaving(&commit, &record.left)?;
-            run.env.sink.emit(Event::TaskCompleted {
+            let paths = changed_files(step.run.env.git, &step.run.session.tip, &commit)?;
+            step.run.advance_leaving(&commit, &record.left)?;
+            step.run.env.sink.emit(Event::TaskCompleted {
                 task: task.id.clone(),
                 commit: commit.to_string(),
                 subject,
                 checks: record.checks.clone(),
                 fails,
-                files: in_short(&changed),
+                files: in_short(&paths),
                 tests,
                 millis: record.credit.spent.millis,
             });
             // Stop if this task added dependencies and nobody can be asked whether to fetch them:
             // all later tasks would lack them.
-            gather::require_dependencies(run).await?;
+            gather::require_dependencies(step.run).await?;
             Ok(TaskEnd::Committed)
         }
         Recorded::Refused(why) => {
-            progress.newest.credit.merge(record.credit);
-            keep::refusal_feedback(run, spec, progress.iteration, &why)?;
-            Ok(TaskEnd::Refused)
+            step.draft.credit.merge(record.credit);
+            step.run.give_feedback(keep::refusal_feedback(step, &why)?)?;
+            Err(Stop::Again)
         }
     }
 }
 
 fn features_of(run: &Run<'_>, task: &Task) -> anyhow::Result<Vec<String>> {
-    let files = run.files();
-    let plan = Store::new(&files).plan()?;
+    let plan = run.store().plan()?;
     Ok(plan.features_of(&task.id).into_iter().map(str::to_owned).collect())
 }
 
@@ -298,8 +271,7 @@ fn task_is_completed(run: &Run<'_>, task: &Task) -> anyhow::Result<bool> {
 }
 
 fn task_status(run: &Run<'_>, task: &Task) -> anyhow::Result<Option<TaskStatus>> {
-    let files = run.files();
-    let plan = Store::new(&files).plan()?;
+    let plan = run.store().plan()?;
     Ok(plan.tasks.iter().find(|t| t.id == task.id).map(|t| t.status))
 }
 
@@ -332,4 +304,26 @@ fn warn_of_left_out(run: &Run<'_>) {
         let then = if why.starts_with(SPECIAL) { "" } else { "; you may commit it yourself" };
         run.warn_once(format!("{} is not recorded: {why}{then}", file.escape_default()));
     }
+}
+
+/// Marks tasks of adopted commits as completed: their code exists already.
+pub(crate) fn complete_adopted(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<()> {
+    if !spec.writes_code() || !run.session.file.is_adopted() {
+        return Ok(());
+    }
+    let store = run.store();
+    let mut plan = store.plan()?;
+    let task_ids = run.session.completed_tasks();
+    let is_open = |status| matches!(status, TaskStatus::Pending | TaskStatus::InProgress);
+    let mut has_changes = false;
+    for task in &mut plan.tasks {
+        if task_ids.contains(&task.id.as_str()) && is_open(task.status) {
+            task.status = TaskStatus::Completed;
+            has_changes = true;
+        }
+    }
+    if has_changes {
+        store.save(Artifact::ImplementationPlan, &plan)?;
+    }
+    Ok(())
 }

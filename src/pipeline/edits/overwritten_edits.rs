@@ -12,12 +12,12 @@ use serde_json::{Map, Value};
 use crate::artifact::{Artifact, Feedback, Files as _};
 use crate::gate::{Mode, comments};
 use crate::git::{self, Object, Oid, Store};
-use crate::pipeline::progress::edit::{Edit, tells_edit};
-use crate::pipeline::progress::{Next, Progress};
+use crate::pipeline::draft_state::{Edit, Next, tells_edit};
 use crate::pipeline::run::Run;
+use crate::pipeline::step::Step;
 use crate::record::{self, DraftEnding};
-use crate::session::{CommittedFiles, RefNames, artifact_path};
-use crate::stages::{Approves, StageSpec};
+use crate::session::RefNames;
+use crate::stages::Approves;
 
 /// Fields of the entry: blob ids by file name.
 const SHOWN: &str = "shown";
@@ -42,68 +42,62 @@ struct Broken {
 /// Adds the versions before and after the edit to its feedback entry, and makes sure that a commit
 /// contains the person's version before the actor continues.
 pub(crate) fn note_version(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
+    step: &mut Step<'_, '_>,
     edit: &Edit,
     entry: &mut Feedback,
 ) -> anyhow::Result<()> {
-    let git = run.env.git;
-    let path = |file: &Artifact| artifact_path(&run.session.name, *file);
+    let git = step.run.env.git;
+    let path = |file: &Artifact| step.run.path_of(*file);
     let paths: Vec<String> = edit.files.iter().map(path).collect();
-    let theirs = git::blobs::hash_files(git, &paths, Store::No)?;
-    let kept = progress.newest.commit.iter().chain([&run.session.tip]);
+    let versions = git::blobs::hash_files(git, &paths, Store::No)?;
+    let commits = step.draft.commit.iter().chain([&step.run.session.tip]);
     let mut is_kept = false;
-    for commit in kept {
-        is_kept |= git::snapshot::blob_ids(git, commit, &paths)? == theirs;
+    for commit in commits {
+        is_kept |= git::snapshot::blob_ids(git, commit, &paths)? == versions;
     }
     if !is_kept {
-        let (number, ending) = match progress.next == Next::RestOfDraft {
-            true => (progress.iteration + 1, DraftEnding::Partial),
-            false => (progress.iteration, DraftEnding::Whole),
+        let (number, ending) = match step.draft.next == Next::RestOfDraft {
+            true => (step.draft.iteration + 1, DraftEnding::Partial),
+            false => (step.draft.iteration, DraftEnding::Whole),
         };
-        let (tip, notes) = (&run.session.tip, progress.notes());
-        progress.newest.commit = Some(record::draft_refs::keep(
-            &run.recorder(),
+        let (tip, notes) = (&step.run.session.tip, step.draft.notes());
+        step.draft.commit = Some(record::draft_refs::keep(
+            &step.run.recorder(),
             tip,
-            spec.stage,
+            step.spec.stage,
             number,
             ending,
             &notes,
         )?);
     }
     let by_name = |ids: Vec<Option<Oid>>| -> Map<String, Value> {
-        let named = edit.files.iter().zip(ids);
-        let ids = named.filter_map(|(file, id)| Some((file.file_name(), id?.to_string())));
+        let pairs = edit.files.iter().zip(ids);
+        let ids = pairs.filter_map(|(file, id)| Some((file.file_name(), id?.to_string())));
         ids.map(|(name, id)| (name.to_owned(), id.into())).collect()
     };
-    let shown = git::snapshot::blob_ids(git, &edit.since, &paths)?;
-    entry.extra.insert(SHOWN.to_owned(), by_name(shown).into());
-    entry.extra.insert(THEIRS.to_owned(), by_name(theirs).into());
+    let before = git::snapshot::blob_ids(git, &edit.since, &paths)?;
+    entry.extra.insert(SHOWN.to_owned(), by_name(before).into());
+    entry.extra.insert(THEIRS.to_owned(), by_name(versions).into());
     Ok(())
 }
 
 /// Reports the lines edited by a person that the newest draft changed: at the gate, or as a warning
 /// if nobody is there.
-pub(crate) fn tell_of_overwritten(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-) -> anyhow::Result<()> {
-    for broken in overwritten(run, spec, progress)? {
+pub(crate) fn tell_of_overwritten(step: &mut Step<'_, '_>) -> anyhow::Result<()> {
+    for broken in overwritten(step)? {
         let short = format!(
             "draft {} changed what you wrote in {}",
-            progress.iteration,
+            step.draft.iteration,
             broken.file.file_name()
         );
-        let full = format!("{short}: {}; {}", broken.words(), way_back(run, &broken)?);
-        let gated = run.gated(spec.stage) && run.env.mode != Mode::Auto;
-        if run.env.mode != Mode::Ask || !gated {
-            run.warn(format!("{}: {full}", spec.stage));
+        let full = format!("{short}: {}; {}", broken.words(), way_back(step.run, &broken)?);
+        let has_gate = step.run.gated(step.spec.stage) && step.run.env.mode != Mode::Auto;
+        if step.run.env.mode != Mode::Ask || !has_gate {
+            step.run.warn(format!("{}: {full}", step.spec.stage));
         }
-        if gated {
-            let words = if run.env.mode == Mode::Ask { full } else { short.clone() };
-            progress.gate.note = Some(match progress.gate.note.take() {
+        if has_gate {
+            let words = if step.run.env.mode == Mode::Ask { full } else { short.clone() };
+            step.draft.gate.note = Some(match step.draft.gate.note.take() {
                 // The note of a waiting draft already contains the short form.
                 Some(note) if note.contains(&short) => note.replace(&short, &words),
                 Some(note) => format!("{note}; {words}"),
@@ -116,14 +110,14 @@ pub(crate) fn tell_of_overwritten(
 
 /// Returns the command that restores the person's version.
 fn way_back(run: &Run<'_>, broken: &Broken) -> anyhow::Result<String> {
-    let path = artifact_path(&run.session.name, broken.file);
+    let path = run.path_of(broken.file);
     let git = run.env.git;
     let draft = RefNames::draft(&run.session.name, run.stage.get());
     let mut commits: Vec<Oid> =
         run.session.history.iter().rev().map(|entry| entry.commit.clone()).collect();
     if let Some(newest) = git.resolve(draft.as_str())? {
-        let beside = run.session.beside_tip(git, &newest)?;
-        commits.extend(beside.into_iter().map(|entry| entry.commit));
+        let entries = run.session.beside_tip(git, &newest)?;
+        commits.extend(entries.into_iter().map(|entry| entry.commit));
     }
     for commit in commits {
         if git::snapshot::blob_id(git, &commit, &path)?.as_ref() == Some(&broken.theirs) {
@@ -136,15 +130,11 @@ fn way_back(run: &Run<'_>, broken: &Broken) -> anyhow::Result<String> {
 
 /// Lines of the person's edits of earlier drafts that are missing in this draft, and were there
 /// when the person last looked.
-fn overwritten(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &Progress,
-) -> anyhow::Result<Vec<Broken>> {
-    if spec.approves == Approves::Tree {
+fn overwritten(step: &Step<'_, '_>) -> anyhow::Result<Vec<Broken>> {
+    if step.spec.approves == Approves::Tree {
         return Ok(Vec::new());
     }
-    let git = run.env.git;
+    let git = step.run.env.git;
     let reader = git.reader();
     let text = |id: &Value| -> anyhow::Result<Option<(Oid, String)>> {
         let Some(id) = id.as_str().and_then(|id| id.parse::<Oid>().ok()) else {
@@ -154,78 +144,79 @@ fn overwritten(
         let bytes = reader.blob(Object::Id(&id)).ok().flatten();
         Ok(bytes.map(|bytes| (id, String::from_utf8_lossy(&bytes).into_owned())))
     };
-    let looked = match &progress.readings.person {
-        Some(seen) => run.session.entry_at(git, seen)?,
+    let last_look = match &step.draft.readings.person {
+        Some(seen) => step.run.session.entry_at(git, seen)?,
         None => None,
     };
-    let mut found: Vec<Broken> = Vec::new();
-    for entry in run.feedback_so_far()? {
-        let earlier = (progress.offset + 1..progress.iteration).contains(&entry.iteration);
-        if entry.stage != spec.stage || !tells_edit(&entry) || !earlier {
+    let mut findings: Vec<Broken> = Vec::new();
+    for entry in step.run.feedback_so_far()? {
+        let earlier = (step.draft.offset + 1..step.draft.iteration).contains(&entry.iteration);
+        if entry.stage != step.spec.stage || !tells_edit(&entry) || !earlier {
             continue;
         }
-        for file in spec.artifacts {
+        for file in step.spec.artifacts {
             let id = |key| entry.extra.get(key).and_then(|ids| ids.get(file.file_name()));
             let Some((theirs, left)) = id(THEIRS).map(text).transpose()?.flatten() else {
                 continue;
             };
-            let shown = id(SHOWN).map(text).transpose()?.flatten();
-            let shown = shown.map(|(_, text)| text).unwrap_or_default();
-            let mut law = Law::of(&shown, &left);
+            let before = id(SHOWN).map(text).transpose()?.flatten();
+            let before = before.map(|(_, text)| text).unwrap_or_default();
+            let mut law = Law::of(&before, &left);
             // Changes that the person has already seen are not reported again.
-            if let Some(looked) = looked.as_ref().filter(|l| l.iterations() > entry.iteration) {
-                law.only_as_in(&text_at(run, &looked.commit, *file)?);
+            if let Some(last_look) = last_look.as_ref().filter(|l| l.iterations() > entry.iteration)
+            {
+                law.only_as_in(&text_at(step.run, &last_look.commit, *file)?);
             }
-            let now = run.files().read(*file)?.unwrap_or_default();
+            let now = step.run.files().read(*file)?.unwrap_or_default();
             let mut broken = law.broken(&now);
             // An earlier edit that the person changed in this draft does not count as overwritten.
-            if let Some(edit) = progress.newest.edit.as_ref().filter(|e| e.files.contains(file)) {
-                let drafted = law.broken(&text_at(run, &edit.since, *file)?);
-                broken.0.retain(|line| drafted.0.contains(line));
-                broken.1.retain(|line| drafted.1.contains(line));
+            if let Some(edit) = step.draft.edit.as_ref().filter(|e| e.files.contains(file)) {
+                let draft_changes = law.broken(&text_at(step.run, &edit.since, *file)?);
+                broken.0.retain(|line| draft_changes.0.contains(line));
+                broken.1.retain(|line| draft_changes.1.contains(line));
             }
             let (mut gone, mut back) = broken;
-            for told in found.iter().filter(|told| told.file == *file) {
+            for told in findings.iter().filter(|told| told.file == *file) {
                 gone.retain(|line| !told.gone.contains(line));
                 back.retain(|line| !told.back.contains(line));
             }
             if !gone.is_empty() || !back.is_empty() {
-                found.push(Broken { file: *file, gone, back, theirs });
+                findings.push(Broken { file: *file, gone, back, theirs });
             }
         }
     }
-    Ok(found)
+    Ok(findings)
 }
 
 fn text_at(run: &Run<'_>, commit: &Oid, file: Artifact) -> anyhow::Result<String> {
-    let files = CommittedFiles::new(run.env.git, &run.session.name, commit);
+    let files = run.files_at(commit);
     Ok(files.read(file)?.unwrap_or_default())
 }
 
 impl Broken {
     /// `"- REQ-002 List todos by date" is gone`
     fn words(&self) -> String {
-        let quoted = |lines: &[String], one: &str, many: &str| {
+        let quote = |lines: &[String], one: &str, many: &str| {
             let cut = |line: &String| {
                 let line = line.trim();
                 let start: String = line.chars().take(WIDTH).collect();
                 let more = if start.len() < line.len() { "…" } else { "" };
                 format!("\"{start}{more}\"")
             };
-            let mut named: Vec<String> = lines.iter().take(QUOTED).map(cut).collect();
+            let mut quotes: Vec<String> = lines.iter().take(QUOTED).map(cut).collect();
             if lines.len() > QUOTED {
-                named.push(format!("{} more", lines.len() - QUOTED));
+                quotes.push(format!("{} more", lines.len() - QUOTED));
             }
             let verb = if lines.len() == 1 { one } else { many };
-            (!lines.is_empty()).then(|| format!("{} {verb}", named.join(", ")))
+            (!lines.is_empty()).then(|| format!("{} {verb}", quotes.join(", ")))
         };
-        let gone = quoted(&self.gone, "is gone", "are gone");
-        let back = quoted(
+        let lines_gone = quote(&self.gone, "is gone", "are gone");
+        let back = quote(
             &self.back,
             "is back although you deleted it",
             "are back although you deleted them",
         );
-        gone.into_iter().chain(back).collect::<Vec<_>>().join("; ")
+        lines_gone.into_iter().chain(back).collect::<Vec<_>>().join("; ")
     }
 }
 
@@ -261,22 +252,22 @@ impl Came {
 impl Law {
     fn of(shown: &str, left: &str) -> Self {
         let (old, new): (Vec<&str>, Vec<&str>) = (shown.lines().collect(), left.lines().collect());
-        let matched = comments::matched(&old, &new);
+        let pairs = comments::matched(&old, &new);
         let text = |line: &&&str| !line.trim().is_empty();
-        let owned = |line: &&str| line.trim_end().to_owned();
+        let to_line = |line: &&str| line.trim_end().to_owned();
         let came = |at: usize| {
-            let above = new[..at].iter().rev().find(text).map(owned);
-            let below = new[at + 1..].iter().find(text).map(owned);
+            let above = new[..at].iter().rev().find(text).map(to_line);
+            let below = new[at + 1..].iter().find(text).map(to_line);
             let between = stands(new[at], &old).then_some((above, below));
-            Came { line: owned(&new[at]), between }
+            Came { line: to_line(&new[at]), between }
         };
-        let unmatched = (0..new.len()).filter(|at| matched[*at].is_none() && text(&&new[*at]));
-        let stayed: BTreeSet<usize> = matched.iter().flatten().copied().collect();
+        let rest = (0..new.len()).filter(|at| pairs[*at].is_none() && text(&&new[*at]));
+        let same: BTreeSet<usize> = pairs.iter().flatten().copied().collect();
         let went = old
             .iter()
             .enumerate()
-            .filter(|(at, line)| !stayed.contains(at) && text(line) && !stands(line, &new));
-        Self { came: unmatched.map(came).collect(), went: went.map(|(_, l)| owned(l)).collect() }
+            .filter(|(at, line)| !same.contains(at) && text(line) && !stands(line, &new));
+        Self { came: rest.map(came).collect(), went: went.map(|(_, l)| to_line(l)).collect() }
     }
 
     /// Drops added lines that are already missing, and deleted lines that are already back, in a
@@ -290,9 +281,9 @@ impl Law {
     /// The added lines missing in `now`, and the deleted lines that are back.
     fn broken(&self, now: &str) -> (Vec<String>, Vec<String>) {
         let now: Vec<&str> = now.lines().collect();
-        let gone = self.came.iter().filter(|came| !came.holds(&now));
+        let absent = self.came.iter().filter(|came| !came.holds(&now));
         let back = self.went.iter().filter(|line| stands(line, &now));
-        (gone.map(|came| came.line.clone()).collect(), back.cloned().collect())
+        (absent.map(|came| came.line.clone()).collect(), back.cloned().collect())
     }
 }
 

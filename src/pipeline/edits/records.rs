@@ -10,7 +10,7 @@ use crate::git::Oid;
 use crate::pipeline::brief::draft_ids;
 use crate::pipeline::protected_files;
 use crate::pipeline::run::Run;
-use crate::session::{CommittedFiles, recorded_files};
+use crate::session::recorded_files;
 use crate::verify;
 
 /// Runs `look` on the [`Ledger`] of the session's working tree.
@@ -23,10 +23,10 @@ fn with_ledger<T: Default>(
         // The whole history is read only if something was changed.
         return Ok(T::default());
     }
-    let known = run.known_records()?;
-    let recorded = recorded_files(run.env.git, &run.session)?;
-    let history = draft_ids::load(run).after(known.as_ref(), Writer::Person);
-    look(&Ledger { files, recorded: &recorded, history: &history })
+    let records = run.known_records()?;
+    let committed_files = recorded_files(run.env.git, &run.session)?;
+    let history = draft_ids::load(run).after(records.as_ref(), Writer::Person);
+    look(&Ledger { files, recorded: &committed_files, history: &history })
 }
 
 /// Puts back a person's edits of the JSON, which is generated from the documents. Returns true if
@@ -45,27 +45,27 @@ pub(crate) fn put_back_json(run: &Run<'_>) -> anyhow::Result<bool> {
 /// notes; the caller handles refusals.
 pub(crate) fn settle(run: &Run<'_>) -> anyhow::Result<Settled> {
     put_back_json(run)?;
-    let settled = with_ledger(run, &run.files(), |ledger| {
-        let settled = ledger.settle(Writer::Person)?;
+    let result = with_ledger(run, run.files(), |ledger| {
+        let result = ledger.settle(Writer::Person)?;
         // A number that was given here is not given again if its record is deleted.
         draft_ids::see(run, ledger)?;
-        Ok(settled)
+        Ok(result)
     })?;
     // The copies of documents with a person's edits need no report: they got numbers only.
     run.env.workspace.command_effects().take_user_files();
-    if settled.refusals.is_empty() {
-        settled.notes.iter().for_each(|note| run.note(note.clone()));
+    if result.refusals.is_empty() {
+        result.notes.iter().for_each(|note| run.note(note.clone()));
     }
-    Ok(settled)
+    Ok(result)
 }
 
 /// The parts of a person's edits that cannot be parsed, ignoring comments on the draft they were
 /// shown.
 pub(crate) fn unreadable(run: &Run<'_>, shown: Option<&Oid>) -> anyhow::Result<Vec<String>> {
-    let shown = shown.unwrap_or(&run.session.tip);
+    let commit = shown.unwrap_or(&run.session.tip);
     let files = WithoutComments {
-        files: &run.files(),
-        shown: &CommittedFiles::new(run.env.git, &run.session.name, shown),
+        files: run.files(),
+        shown: &run.files_at(commit),
         prefix: &run.env.config.review.comment_prefix,
     };
     let look: fn(&Ledger<'_>) -> anyhow::Result<Vec<String>> = |ledger| Ledger::unreadable(ledger);
@@ -78,9 +78,9 @@ pub(crate) fn as_settled<T>(
     run: &Run<'_>,
     look: impl FnOnce(&dyn Files) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let settled = InMemory { files: &run.files(), written: RefCell::default() };
-    with_ledger(run, &settled, |ledger| ledger.settle(Writer::Person))?;
-    look(&settled)
+    let overlay = InMemory { files: run.files(), written: RefCell::default() };
+    with_ledger(run, &overlay, |ledger| ledger.settle(Writer::Person))?;
+    look(&overlay)
 }
 
 /// Files read from disk, with writes held in memory.
@@ -113,8 +113,8 @@ struct WithoutComments<'a> {
 impl Files for WithoutComments<'_> {
     fn read(&self, artifact: Artifact) -> anyhow::Result<Option<String>> {
         let Some(text) = self.files.read(artifact)? else { return Ok(None) };
-        let shown = self.shown.read(artifact)?.unwrap_or_default();
-        Ok(Some(comments::take(&text, &shown, self.prefix).text))
+        let before = self.shown.read(artifact)?.unwrap_or_default();
+        Ok(Some(comments::take(&text, &before, self.prefix).text))
     }
 
     fn write(&self, artifact: Artifact, text: &str) -> anyhow::Result<()> {

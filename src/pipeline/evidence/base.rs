@@ -109,7 +109,7 @@ pub(crate) async fn look_before_coding(run: &Run<'_>, spec: &StageSpec) -> anyho
     if begun || run.recorder().changes()?.iter().any(|path| !path.starts_with(".cowork/")) {
         return look_at_base_again(run).await;
     }
-    let tree = run.recorder().tree(&run.session.tip)?;
+    let tree = run.tree()?;
     if let Some(before) = base_note::before_note(run)
         && before.commands == commands_asked(run)
         && !before.runs.iter().any(CheckRun::lacked_dependencies)
@@ -133,7 +133,7 @@ pub(crate) async fn look_at_base_again(run: &Run<'_>) -> anyhow::Result<()> {
     if !there {
         return Ok(());
     }
-    let (git, tree) = (run.env.git, run.recorder().tree(&run.session.tip)?);
+    let (git, tree) = (run.env.git, run.tree()?);
     let mut paths = git::paths::changed(git, &before.tree, &tree)?;
     paths.retain(|path| !path.starts_with(".cowork/"));
     // Only committed content may be replaced.

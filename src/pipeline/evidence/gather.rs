@@ -30,7 +30,7 @@ pub(crate) async fn gather_evidence(
     if commands.is_empty() {
         return Ok(None);
     }
-    let tree = run.recorder().tree(&run.session.tip)?;
+    let tree = run.tree()?;
     let before = base_note::before_note(run).map(|before| before.runs).unwrap_or_default();
     if let Some(known) = known
         && same_code(run, &known.tree, &tree)?

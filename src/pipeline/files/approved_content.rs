@@ -50,15 +50,15 @@ pub(crate) fn shown_diff_in(
     color: bool,
 ) -> anyhow::Result<String> {
     let git = run.env.git;
-    let shown = shown_paths(run, spec, from, to)?;
-    let is_all_code = || Ok::<_, anyhow::Error>(shown.len() == changed_code(run, from, to)?.len());
-    if shown.is_empty() {
+    let paths = shown_paths(run, spec, from, to)?;
+    let is_all_code = || Ok::<_, anyhow::Error>(paths.len() == changed_code(run, from, to)?.len());
+    if paths.is_empty() {
         // Without paths, git would show every file.
         Ok(String::new())
     } else if spec.approves == Approves::Tree && is_all_code()? {
         git::diff::text_outside(git, from, to, COWORK, style, color)
     } else {
-        git::diff::text(git, from, to, &shown, style, color)
+        git::diff::text(git, from, to, &paths, style, color)
     }
 }
 
@@ -80,14 +80,14 @@ pub(crate) fn shown_paths(
 
 /// The paths of the code that differ between two commits or trees.
 fn changed_code(run: &Run<'_>, from: &Oid, to: &Oid) -> anyhow::Result<Vec<String>> {
-    let mut changed = git::paths::changed(run.env.git, from, to)?;
-    changed.retain(|path| !path.starts_with(COWORK));
-    Ok(changed)
+    let mut paths = git::paths::changed(run.env.git, from, to)?;
+    paths.retain(|path| !path.starts_with(COWORK));
+    Ok(paths)
 }
 
 /// The paths of the stage's documents.
 pub(crate) fn document_paths(run: &Run<'_>, spec: &StageSpec) -> Vec<String> {
-    let path = |artifact| crate::session::artifact_path(&run.session.name, artifact);
+    let path = |artifact| run.path_of(artifact);
     spec.artifacts.iter().map(|artifact| path(*artifact)).collect()
 }
 
@@ -102,30 +102,30 @@ pub(crate) fn take_persons_code(
     if spec.approves != Approves::Tree {
         return Ok(Vec::new());
     }
-    let mut ours = project_files::code_since_start(run, &run.session.tip)?;
+    let mut own_paths = project_files::code_since_start(run, &run.session.tip)?;
     if let Some(draft) = draft {
-        ours.extend(project_files::code_since_start(run, draft)?);
+        own_paths.extend(project_files::code_since_start(run, draft)?);
     }
-    let written = run.env.workspace.written().paths();
-    let protected = run.env.state.protected()?;
+    let journal = run.env.workspace.written().paths();
+    let user_files = run.env.state.protected()?;
     // Files marked skip-worktree or assume-unchanged must stay out of commits.
-    let listed = run.env.git.status()?.into_iter().filter(|entry| entry.hidden.is_none());
-    let edited = listed.map(|entry| entry.path).filter(|path| {
-        ours.contains(path)
-            && !written.contains(path)
-            && !protected.iter().any(|entry| entry.path == *path)
+    let entries = run.env.git.status()?.into_iter().filter(|entry| entry.hidden.is_none());
+    let edits = entries.map(|entry| entry.path).filter(|path| {
+        own_paths.contains(path)
+            && !journal.contains(path)
+            && !user_files.iter().any(|entry| entry.path == *path)
     });
-    let edited: Vec<String> = edited.collect();
-    run.env.workspace.written().adopt(&edited)?;
-    for path in &edited {
+    let edits: Vec<String> = edits.collect();
+    run.env.workspace.written().adopt(&edits)?;
+    for path in &edits {
         run.env.workspace.protection().allow(path);
     }
-    Ok(edited)
+    Ok(edits)
 }
 
 /// The content of the draft in the working tree.
 pub(crate) fn content_now(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<ApprovedContent> {
-    content_at(run, spec, &run.recorder().tree(&run.session.tip)?)
+    content_at(run, spec, &run.tree()?)
 }
 
 /// The content that an approval of this stage names, in a commit or tree.
@@ -144,7 +144,7 @@ pub(crate) fn content_at(
                 .artifacts
                 .iter()
                 .map(|artifact| {
-                    let path = crate::session::artifact_path(&run.session.name, *artifact);
+                    let path = run.path_of(*artifact);
                     (artifact.file_name().to_owned(), path)
                 })
                 .collect();

@@ -2,8 +2,6 @@
 //! files that say how to work.
 
 pub(crate) mod approved_content;
-pub(crate) mod instructions;
 pub(crate) mod open_gate;
-pub(crate) mod open_tasks;
 pub(crate) mod project_files;
 pub(crate) mod task_files;

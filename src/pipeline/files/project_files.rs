@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::artifact::check::{Baseline, CodeChanges, has_code, nothing_changed};
-use crate::artifact::{Plan, Store, Task};
+use crate::artifact::{Plan, Task};
 use crate::error::Error;
 use crate::git::Oid;
 use crate::pipeline::files::task_files;
@@ -23,18 +23,17 @@ pub(crate) fn code_since_start(run: &Run<'_>, commit: &Oid) -> anyhow::Result<Ve
 
 /// The files with the draft in the working tree.
 pub(crate) fn project_files(run: &Run<'_>) -> anyhow::Result<ProjectFiles> {
-    let files = run.files();
     // A plan that cannot be read names no files; the checks report what is wrong with it.
-    let plan = Store::new(&files).plan().unwrap_or_default();
-    let tree = run.recorder().tree(&run.session.tip)?;
+    let plan = run.store().plan().unwrap_or_default();
+    let tree = run.tree()?;
     ProjectFiles::at(run.env.git, &run.session, &tree, &plan)
 }
 
 /// The session's changes, including the code that is about to be committed for a task.
 pub(crate) fn code_changes(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<CodeChanges> {
-    let tree = run.recorder().tree(&run.session.tip)?;
-    let committed = run.committed_code()?;
-    let mut changes = session::code_changes_with(run.env.git, &run.session, &tree, &committed)?;
+    let tree = run.tree()?;
+    let history = run.committed_code()?;
+    let mut changes = session::code_changes_with(run.env.git, &run.session, &tree, &history)?;
     if let Some(task) = task
         && (task_files::has_own_code(run, task)? || task_files::why_unchanged(run, task)?.is_some())
     {
@@ -57,14 +56,13 @@ pub(crate) fn tasks_with_code(
         true => code.has_work_of(plan, task),
         false => has_code(task),
     };
-    let coded = plan.tasks.iter().filter(is_coded);
-    Ok(coded.map(|task| task.id.clone()).collect())
+    let tasks = plan.tasks.iter().filter(is_coded);
+    Ok(tasks.map(|task| task.id.clone()).collect())
 }
 
 /// True if nothing was changed for a task that its actor has completed, and the actor gave no reason.
 pub(crate) fn lacks_change(run: &Run<'_>, task: &Task) -> anyhow::Result<bool> {
-    let files = run.files();
-    let plan = Store::new(&files).plan()?;
+    let plan = run.store().plan()?;
     Ok(!code_changes(run, Some(task))?.has_work_of(&plan, task))
 }
 

@@ -1,13 +1,14 @@
-//! Decides which task's commit contains which file. A model may write files of several tasks in one
-//! conversation: each goes into the commit of the task that names it.
+//! The tasks that have no commit yet, and which task's commit contains which file. A model may write
+//! files of several tasks in one conversation: each goes into the commit of the task that names it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::artifact::check::task_order;
 use crate::artifact::{Plan, Store, Task, TaskStatus};
 use crate::git;
-use crate::pipeline::files::open_tasks;
 use crate::pipeline::run::Run;
-use crate::session::code;
+use crate::session::{code, merged_tasks};
+use crate::stages::{StageSpec, Work};
 
 /// The files that a task's commit leaves to later tasks, by path, with the task that names the
 /// file.
@@ -16,16 +17,16 @@ pub(crate) type Left = BTreeMap<String, String>;
 /// The uncommitted paths that other tasks without a commit (`open`) name and this task does not,
 /// each with the first such task.
 fn left_to(plan: &Plan, task: &str, open: &[String], uncommitted: &[String]) -> Left {
-    let own: BTreeSet<&str> = plan.files_of(task).collect();
-    let mut left = Left::new();
+    let own_paths: BTreeSet<&str> = plan.files_of(task).collect();
+    let mut others = Left::new();
     for other in open.iter().filter(|other| *other != task) {
-        for path in plan.files_of(other).filter(|path| !own.contains(path)) {
+        for path in plan.files_of(other).filter(|path| !own_paths.contains(path)) {
             if uncommitted.iter().any(|file| file == path) {
-                left.entry(path.to_owned()).or_insert_with(|| other.clone());
+                others.entry(path.to_owned()).or_insert_with(|| other.clone());
             }
         }
     }
-    left
+    others
 }
 
 /// The code in the working tree that a commit would contain now.
@@ -35,17 +36,16 @@ pub(crate) fn uncommitted_code(run: &Run<'_>) -> anyhow::Result<Vec<String>> {
 
 /// The uncommitted files that this task's commit leaves to other tasks.
 pub(crate) fn left_to_others(run: &Run<'_>, task: &Task) -> anyhow::Result<Left> {
-    let uncommitted = uncommitted_code(run)?;
-    if uncommitted.is_empty() {
+    let paths = uncommitted_code(run)?;
+    if paths.is_empty() {
         return Ok(Left::new());
     }
-    let files = run.files();
-    let plan = Store::new(&files).plan()?;
-    let open = open_tasks::open_tasks(run, &plan)?;
+    let plan = run.store().plan()?;
+    let open = open_tasks(run, &plan)?;
     let open = open.into_iter().filter(|id| {
         plan.tasks.iter().any(|task| task.id == *id && task.status != TaskStatus::Blocked)
     });
-    Ok(left_to(&plan, &task.id, &open.collect::<Vec<_>>(), &uncommitted))
+    Ok(left_to(&plan, &task.id, &open.collect::<Vec<_>>(), &paths))
 }
 
 /// True if there is uncommitted code that goes into this task's commit.
@@ -56,16 +56,14 @@ pub(crate) fn has_own_code(run: &Run<'_>, task: &Task) -> anyhow::Result<bool> {
 /// Why the task needs no change, as its actor says in the present draft.
 pub(crate) fn why_unchanged(run: &Run<'_>, task: &Task) -> anyhow::Result<Option<String>> {
     let draft = run.current_draft.borrow().as_ref().map(|draft| draft.iteration);
-    let files = run.files();
-    let feedback = Store::new(&files).feedback()?;
+    let feedback = run.store().feedback()?;
     let mut newest = feedback.iter().rev().filter(|entry| Some(entry.iteration) == draft);
     Ok(newest.find_map(|entry| entry.why_unchanged(&task.id)).map(str::to_owned))
 }
 
 /// Names the commits that already contain a task's files, for the body of that task's own commit.
 pub(crate) fn held_elsewhere(run: &Run<'_>, task: &Task) -> anyhow::Result<String> {
-    let files = run.files();
-    let plan = Store::new(&files).plan()?;
+    let plan = run.store().plan()?;
     let mut lines = BTreeSet::new();
     for path in plan.files_of(&task.id) {
         let newest = code_commits(run, path)?;
@@ -83,6 +81,40 @@ fn code_commits(run: &Run<'_>, path: &str) -> anyhow::Result<Option<String>> {
     let Some(start) = run.session.history.first() else { return Ok(None) };
     let range = format!("{}..{}", start.commit, run.session.tip);
     git::paths::newest_commit(run.env.git, &range, path)
+}
+
+/// Top-level tasks without a commit, in the order of their dependencies.
+pub(crate) fn pending_tasks(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Vec<Task>> {
+    if !matches!(spec.work, Work::Tasks { .. }) {
+        return Ok(Vec::new());
+    }
+    let plan = run.store().plan()?;
+    let by_id = |id: &String| plan.tasks.iter().find(|task| task.id == *id);
+    Ok(open_tasks(run, &plan)?.iter().filter_map(by_id).cloned().collect())
+}
+
+/// The ids of the top-level tasks without a commit, in the order of their dependencies.
+pub(crate) fn open_tasks(run: &Run<'_>, plan: &Plan) -> anyhow::Result<Vec<String>> {
+    let task_ids = run.session.completed_tasks();
+    let mut order = task_order(plan).unwrap_or_else(|_| {
+        plan.tasks.iter().filter(|task| task.is_top_level()).map(|t| t.id.clone()).collect()
+    });
+    let mut elsewhere = completed_by_parent(run)?;
+    elsewhere.extend(merged_tasks(run.env.git, &run.session)?);
+    order.retain(|id| !task_ids.contains(&id.as_str()) && !elsewhere.contains(id));
+    Ok(order)
+}
+
+/// The tasks that were already completed when a change request started: their commits belong to
+/// its parent.
+pub(crate) fn completed_by_parent(run: &Run<'_>) -> anyhow::Result<Vec<String>> {
+    let Some(start) = run.session.history.first().filter(|_| run.session.is_patch()) else {
+        return Ok(Vec::new());
+    };
+    let files = run.files_at(&start.commit);
+    let tasks = Store::new(&files).plan()?.tasks.into_iter();
+    let complete = tasks.filter(|task| task.status == TaskStatus::Completed);
+    Ok(complete.map(|task| task.id).collect())
 }
 
 #[cfg(test)]

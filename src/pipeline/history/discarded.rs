@@ -1,6 +1,7 @@
 //! The commits and edits that a rewind or restore drops from the branch: found and reported before
 //! anything moves.
 
+use crate::clean::few;
 use crate::event::{Event, Sink};
 use crate::gate::clean::clean;
 use crate::gate::{Terminal, choose, page};
@@ -43,18 +44,18 @@ impl Discarded {
         let base = git.resolve(&RefNames::local(&session.file.base.branch))?;
         let hidden: Vec<Oid> = std::iter::once(target.clone()).chain(base).collect();
         let leave = reader.walk(std::slice::from_ref(tip), &hidden)?;
-        let own = leave
+        let foreign = leave
             .iter()
             .filter(|commit| commit.parents.len() < 2 && is_a_persons(&commit.message))
             .map(|commit| format!("{} {}", commit.id.short(), subject(&commit.message)))
             .collect();
-        let mut pushed = Vec::new();
+        let mut remotes = Vec::new();
         for remote in git::refs::remote_branches(git, &branch)? {
             let Some(theirs) = git.resolve(remote.as_str())? else { continue };
             let hidden: Vec<Oid> = hidden.iter().cloned().chain([theirs]).collect();
-            let unpushed = reader.walk(std::slice::from_ref(tip), &hidden)?.len();
-            if unpushed < leave.len() {
-                pushed.push((remote.short().to_owned(), leave.len() - unpushed));
+            let count = reader.walk(std::slice::from_ref(tip), &hidden)?.len();
+            if count < leave.len() {
+                remotes.push((remote.short().to_owned(), leave.len() - count));
             }
         }
         let dirs = [name.artifact_dir(), name.record_dir()];
@@ -76,8 +77,8 @@ impl Discarded {
             branch,
             attempt: newest.unwrap_or(0).saturating_add(1),
             commits: leave.len(),
-            own,
-            pushed,
+            own: foreign,
+            pushed: remotes,
             edits: edits.map(|entry| entry.path).collect(),
             elsewhere,
         })
@@ -100,13 +101,13 @@ impl Discarded {
             note(format!("HEAD is on {on} and moves to {branch}"));
         }
         if !self.edits.is_empty() {
-            note(format!("uncommitted edits in the attempt: {}", named(&self.edits, ", ")));
+            note(format!("uncommitted edits in the attempt: {}", few(&self.edits, NAMED, ", ")));
         }
         if !self.own.is_empty() {
             warn(format!(
                 "the attempt has commits that no session made: {}; \
                  to keep one on the branch: git cherry-pick",
-                named(&self.own, "; ")
+                few(&self.own, NAMED, "; ")
             ));
         }
         for (remote, number) in &self.pushed {
@@ -166,19 +167,12 @@ impl Discarded {
         if !self.edits.is_empty()
             && let Some(head) = git.resolve("HEAD")?
         {
-            let edited = git::snapshot::tree(git, &head, &self.edits)?;
+            let tree = git::snapshot::tree(git, &head, &self.edits)?;
             text.push_str("\nNot committed:\n");
-            text.push_str(&both(&head, &edited)?);
+            text.push_str(&both(&head, &tree)?);
         }
         Ok(text)
     }
-}
-
-fn named(all: &[String], between: &str) -> String {
-    let named: Vec<&str> = all.iter().take(NAMED).map(String::as_str).collect();
-    let more = all.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{more}", named.join(between))
 }
 
 fn commits(n: usize) -> String {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::artifact::{Artifact, FeatureStatus, Store, TaskStatus};
+use crate::artifact::{Artifact, FeatureStatus, TaskStatus};
 use crate::error::Error;
 use crate::git;
 use crate::pipeline::files::approved_content;
@@ -28,8 +28,8 @@ pub(crate) fn take_as_done(run: &mut Run<'_>, next: Option<Stage>) -> anyhow::Re
         return Err(Error::repository(format!("'{name}' has no stage {next}")).into());
     }
     let (done, later): (Vec<Stage>, Vec<Stage>) = order.into_iter().partition(is_before);
-    let shown = shown(git, &run.session)?;
-    if let Some(missing) = done.iter().find(|stage| !shown.contains(stage)) {
+    let visible = shown(git, &run.session)?;
+    if let Some(missing) = done.iter().find(|stage| !visible.contains(stage)) {
         return Err(Error::repository(format!(
             "the files of '{name}' do not show that {missing} is done"
         ))
@@ -49,15 +49,18 @@ pub(crate) fn take_as_done(run: &mut Run<'_>, next: Option<Stage>) -> anyhow::Re
         all.map(|artifact| artifact_path(&name, *artifact)).collect()
     };
     // A change request must not remove the documents of its parent.
-    let own = format!("{}/", name.record_dir());
-    let kept = files(&done);
-    let mut gone = files(&later);
-    gone.retain(|path| path.starts_with(&own) && !kept.contains(path));
-    let there =
-        git::snapshot::existing(git, &tip, &gone.iter().map(String::as_str).collect::<Vec<_>>())?;
-    gone.retain(|path| there.contains(path) || git.top().join(path).exists());
-    let gone: Vec<String> = gone.into_iter().collect();
-    git::put_back::restore_paths(git, &git::in_the_way::empty_tree(git)?, &gone)?;
+    let prefix = format!("{}/", name.record_dir());
+    let keep = files(&done);
+    let mut obsolete = files(&later);
+    obsolete.retain(|path| path.starts_with(&prefix) && !keep.contains(path));
+    let existing = git::snapshot::existing(
+        git,
+        &tip,
+        &obsolete.iter().map(String::as_str).collect::<Vec<_>>(),
+    )?;
+    obsolete.retain(|path| existing.contains(path) || git.top().join(path).exists());
+    let paths: Vec<String> = obsolete.into_iter().collect();
+    git::put_back::restore_paths(git, &git::in_the_way::empty_tree(git)?, &paths)?;
     forget_later(run, next)?;
     let mut bytes = ApprovedContent::default();
     for spec in done.iter().map(|stage| run.session.row(*stage)) {
@@ -76,7 +79,7 @@ pub(crate) fn take_as_done(run: &mut Run<'_>, next: Option<Stage>) -> anyhow::Re
     )? {
         Recorded::Done(commit) => run.advance(&commit)?,
         Recorded::Refused(why) => {
-            git::put_back::restore_paths(git, &tip, &gone)?;
+            git::put_back::restore_paths(git, &tip, &paths)?;
             return Err(Error::repository(why.to_string()).into());
         }
     }
@@ -94,8 +97,7 @@ pub(crate) fn take_as_done(run: &mut Run<'_>, next: Option<Stage>) -> anyhow::Re
 /// and features.
 fn forget_later(run: &Run<'_>, next: Option<Stage>) -> anyhow::Result<()> {
     let Some(next) = next else { return Ok(()) };
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let mut feedback = store.feedback()?;
     let before = feedback.len();
     feedback.retain(|entry| entry.stage < next);

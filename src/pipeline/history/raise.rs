@@ -1,19 +1,18 @@
-//! Raises the depth of a session.
+//! Raises the depth of a session, or the format of its `session.json`, before its next stage.
 //!
 //! Safe against kills: an attempt saves the dropped work, then the branch moves once.
 
-use crate::artifact::{Artifact, Files as _, SessionFile, plan_parts, render_json};
+use crate::artifact::{Artifact, Files as _, SCHEMA_VERSION, SessionFile, plan_parts, render_json};
 use crate::error::Error;
 use crate::git::Oid;
 use crate::pipeline::brief::continued;
-use crate::pipeline::change;
-use crate::pipeline::history::present_stage;
 use crate::pipeline::run::Run;
-use crate::record;
+use crate::pipeline::{change, history};
+use crate::record::{self, Recorded};
 use crate::session::{
     CommittedFiles, KeptDraft, Kind, Session, Verdict, artifact_path, kept_draft,
 };
-use crate::stage::Depth;
+use crate::stage::{Depth, Stage};
 use crate::stages::{self, code_stage};
 
 /// Raises the depth of a session that has no code yet. Does nothing if the depth is the same.
@@ -21,17 +20,17 @@ use crate::stages::{self, code_stage};
 /// # Errors
 /// Exit 5: the depth would be lower, coding has begun, or the user's files would be overwritten.
 pub(crate) fn raise(run: &mut Run<'_>, to: Depth) -> anyhow::Result<()> {
-    let from = change::depth::depth(run)?;
+    let from = change::scope::depth(run)?;
     if to == from {
         run.note(format!("{} already has depth {to}", run.session.name));
         return Ok(());
     }
     require_raisable(run, from, to)?;
-    run.stage.set(present_stage::present_stage(run)?);
+    run.stage.set(history::present_stage(run)?);
     let has = |depth| stages::depth(depth).stages;
     let newest = run.session.newest_records(run.env.git)?;
-    let planned = planned_on(&run.session).filter(|planned| *planned != newest);
-    match planned.filter(|_| has(from) != has(to)) {
+    let base = planned_on(&run.session).filter(|planned| *planned != newest);
+    match base.filter(|_| has(from) != has(to)) {
         Some(target) => begin_again(run, &target, (from, to))?,
         None => go_on(run, (from, to))?,
     }
@@ -92,8 +91,8 @@ fn coding_has_begun(run: &Run<'_>) -> anyhow::Result<bool> {
         Kind::Draft(stage) => *stage == code,
         _ => false,
     });
-    let kept = kept_draft(run.env.git, &run.session, code)?;
-    Ok(begun || matches!(kept, Some(KeptDraft::Live(_))))
+    let draft = kept_draft(run.env.git, &run.session, code)?;
+    Ok(begun || matches!(draft, Some(KeptDraft::Live(_))))
 }
 
 /// The commit on which the plan of a quick session is based: the start commit, or in a change
@@ -175,9 +174,10 @@ pub(crate) fn give_documents(run: &mut Run<'_>) -> anyhow::Result<()> {
 fn documents(run: &Run<'_>, target: &Oid) -> anyhow::Result<Vec<(String, String)>> {
     let (git, name) = (run.env.git, &run.session.name);
     let newest = CommittedFiles::new(git, name, &run.session.newest_records(git)?);
-    let there = CommittedFiles::new(git, name, target);
+    let target_files = CommittedFiles::new(git, name, target);
     let plan = newest.read(Artifact::Plan)?;
-    let Some(plan) = plan.filter(|_| there.read(Artifact::Prd).is_ok_and(|prd| prd.is_none()))
+    let Some(plan) =
+        plan.filter(|_| target_files.read(Artifact::Prd).is_ok_and(|prd| prd.is_none()))
     else {
         return Ok(Vec::new());
     };
@@ -192,7 +192,47 @@ fn documents(run: &Run<'_>, target: &Oid) -> anyhow::Result<Vec<(String, String)
         files.extend(json.map(|text| (artifact_path(name, artifact), text)));
     }
     // From here on, the plan that a change request inherits from its parent contains only tasks.
-    let plan = there.read(Artifact::Plan)?.map(|plan| plan_parts::without_requirements(&plan));
+    let plan =
+        target_files.read(Artifact::Plan)?.map(|plan| plan_parts::without_requirements(&plan));
     files.extend(plan.map(|plan| (artifact_path(name, Artifact::Plan), plan)));
     Ok(files)
+}
+
+/// Commits `session.json` in the present format if it has an older one. Waits while a draft is in
+/// progress: drafts and reviews refer to the tip they are based on.
+///
+/// # Errors
+/// HEAD is elsewhere, a hook refuses, git fails.
+pub(crate) fn raise_format(run: &mut Run<'_>, stage: Stage) -> anyhow::Result<()> {
+    let Some(from) = run.session.older.clone() else { return Ok(()) };
+    let tip = run.session.tip.clone();
+    let recorder = run.recorder();
+    let draft = kept_draft(run.env.git, &run.session, stage)?;
+    if run.session.waiting().is_some()
+        || matches!(draft, Some(KeptDraft::Live(_)))
+        || record::draft_refs::has_files(&recorder, &tip)?
+    {
+        return Ok(());
+    }
+    let path = run.path_of(Artifact::Session);
+    let text = render_json(&run.session.file)?;
+    let result = record::format::raise(&recorder, &tip, &path, &text, (&from, SCHEMA_VERSION))?;
+    match result {
+        Some(Recorded::Done(commit)) => {
+            run.note(format!(
+                "{path} is now in format {SCHEMA_VERSION} (was {from}): {}",
+                commit.short()
+            ));
+            run.advance(&commit)
+        }
+        Some(Recorded::Refused(why)) => Err(Error::repository(format!(
+            "cannot convert {path} to format {SCHEMA_VERSION}: {why}"
+        ))
+        .hint("fix the reported problem, then run the command again; nothing was changed")
+        .into()),
+        None => {
+            run.warn(format!("{path} stays in format {from}: you have uncommitted changes there"));
+            Ok(())
+        }
+    }
 }

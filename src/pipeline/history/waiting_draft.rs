@@ -3,16 +3,13 @@
 use crate::artifact::Origin;
 use crate::gate::Mode;
 use crate::git::{self, Oid};
+use crate::pipeline::draft_state::{Edit, Next, SelfReview};
 use crate::pipeline::edits;
 use crate::pipeline::files::approved_content;
-use crate::pipeline::other_models::Taken;
 use crate::pipeline::outcome::{Asked, UNJUDGED, WayBack};
-use crate::pipeline::progress::code_words::CodeWords;
-use crate::pipeline::progress::edit::Edit;
-use crate::pipeline::progress::self_review::SelfReview;
-use crate::pipeline::progress::{Next, Progress};
 use crate::pipeline::run::Run;
-use crate::record::{self, Approval, Credit, in_session};
+use crate::pipeline::step::Step;
+use crate::record::{self, Approval, in_session};
 use crate::session::{Entry, Kind, RefNames, Session, Verdict, Waiting, key};
 use crate::stages::{Approves, StageSpec};
 
@@ -20,8 +17,8 @@ use crate::stages::{Approves, StageSpec};
 #[must_use]
 pub fn only_waits(session: &Session, mode: Mode) -> bool {
     let Some(waiting) = session.unanswered() else { return false };
-    let blocked = waiting.blocked().is_some();
-    !lacks_verdict(&waiting) && (mode == Mode::Wait || mode == Mode::Auto && blocked)
+    let is_blocked = waiting.blocked().is_some();
+    !lacks_verdict(&waiting) && (mode == Mode::Wait || mode == Mode::Auto && is_blocked)
 }
 
 /// True if the draft waits because a critic or challenger gave no verdict: it is asked again.
@@ -34,90 +31,81 @@ pub(crate) fn way_back(run: &Run<'_>) -> Option<WayBack> {
     let waiting = run.session.waiting()?;
     let to = waiting.goes_back()?;
     let reason = waiting.reason().unwrap_or_default();
-    let asked = Asked::parse(&reason, waiting.draft.iterations());
-    Some(WayBack::decided(waiting.stage, to, "", asked))
+    let request = Asked::parse(&reason, waiting.draft.iterations());
+    Some(WayBack::decided(waiting.stage, to, "", request))
 }
 
 /// Resumes from a waiting draft on the branch.
-pub(super) fn resume_waiting(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    waiting: &Waiting,
-    progress: &mut Progress,
-) -> anyhow::Result<()> {
-    progress.iteration = waiting.draft.iterations();
-    progress.newest.commit = Some(waiting.draft.commit.clone());
-    progress.next = Next::Review;
-    progress.newest.credit = Credit::in_entry(&waiting.draft);
-    progress.newest.words =
-        waiting.draft.trailers.get(key::ACTOR_SAID).unwrap_or_default().to_owned();
-    progress.newest.code_words = CodeWords::of(&waiting.draft.trailers);
-    let own = waiting.draft.trailers.get(key::SELF_REVIEW).unwrap_or_default();
-    progress.newest.self_review = SelfReview::parse(own);
-    progress.taken = waiting.draft.trailers.get(key::ACTOR_MODEL).and_then(Taken::parse);
-    run.continues_transcript.set(record::draft_refs::has_files(&run.recorder(), &run.session.tip)?);
+pub(super) fn resume_waiting(step: &mut Step<'_, '_>, waiting: &Waiting) -> anyhow::Result<()> {
+    step.draft.iteration = waiting.draft.iterations();
+    step.draft.commit = Some(waiting.draft.commit.clone());
+    step.draft.next = Next::Review;
+    step.draft.read_notes(&waiting.draft);
+    step.run
+        .continues_transcript
+        .set(record::draft_refs::has_files(&step.run.recorder(), &step.run.session.tip)?);
     let critic = waiting.draft.trailers.get(key::CRITIC);
-    progress.newest.edit = edit_noted(run, &waiting.draft);
-    let changed = edits::note_edit_by_hand(run, spec, progress, &waiting.draft.commit)?;
+    step.draft.edit = edit_noted(step.run, &waiting.draft);
+    let has_changes = edits::note_edit_by_hand(step, &waiting.draft.commit)?;
     let Some(answer) = &waiting.answer else {
-        let blocked = waiting.draft.trailers.get(key::STUCK);
-        if let Some(blocked) = blocked.filter(|_| lacks_verdict(waiting)) {
-            progress.gate.ask_again(blocked);
-            return resume_pass(run, spec, &waiting.draft.commit, progress);
+        let reason = waiting.draft.trailers.get(key::STUCK);
+        if let Some(reason) = reason.filter(|_| lacks_verdict(waiting)) {
+            step.draft.gate.ask_again(reason);
+            return resume_pass(step, &waiting.draft.commit);
         }
-        progress.gate.note = waiting.reason();
-        progress.gate.waits.clone_from(&progress.gate.note);
-        progress.gate.blocked = blocked.map(str::to_owned);
-        progress.gate.critic_asks = critic == Some("asks");
+        step.draft.gate.note = waiting.reason();
+        step.draft.gate.waits.clone_from(&step.draft.gate.note);
+        step.draft.gate.blocked = reason.map(str::to_owned);
+        step.draft.gate.critic_asks = critic == Some("asks");
         return Ok(());
     };
     match answer.verdict() {
         Some(verdict @ (Verdict::Passed | Verdict::Edited | Verdict::Auto)) => {
-            let bytes = approved_content::content_at(run, spec, &answer.commit)?;
-            progress.newest.commit = Some(answer.commit.clone());
-            let passed = answer.verdict() == Some(Verdict::Passed);
+            let bytes = approved_content::content_at(step.run, step.spec, &answer.commit)?;
+            step.draft.commit = Some(answer.commit.clone());
+            let is_pass = answer.verdict() == Some(Verdict::Passed);
             // A judge that approved before, or asked for this person's decision, is not asked
             // again.
-            let settled = |judge| {
-                let judged = passed && waiting.draft.trailers.get(judge).is_some();
-                judged.then(|| (bytes.clone(), String::new()))
+            let approval_of = |judge| {
+                let is_approved = is_pass && waiting.draft.trailers.get(judge).is_some();
+                is_approved.then(|| (bytes.clone(), String::new()))
             };
-            progress.verdicts.critic = settled(key::CRITIC);
-            progress.verdicts.challenger = settled(key::CHALLENGER);
+            step.draft.approvals.critic = approval_of(key::CRITIC);
+            step.draft.approvals.challenger = approval_of(key::CHALLENGER);
             // If a person approves the draft after their edit, it still counts as edited.
             let number = waiting.draft.iterations();
-            let edited = run.session.since_last_stage().iter().any(|entry| {
-                entry.kind == Kind::Review(spec.stage, Verdict::Edited)
+            let has_edit = step.run.session.since_last_stage().iter().any(|entry| {
+                entry.kind == Kind::Review(step.spec.stage, Verdict::Edited)
                     && entry.iterations() == number
             });
-            if let Some(edit) = &mut progress.newest.edit {
+            if let Some(edit) = &mut step.draft.edit {
                 // The person was shown this draft together with its check results.
-                edit.told |= !changed;
+                edit.told |= !has_changes;
             }
-            let verdict = match edited || progress.newest.edit.is_some() {
+            let verdict = match has_edit || step.draft.edit.is_some() {
                 true => Verdict::Edited,
                 false => verdict,
             };
             if bytes.is_approved_in(&answer.trailers) {
                 let by = Some(answer.author.clone());
-                progress.verdicts.person = Some(Approval { bytes, verdict, by });
+                step.draft.approvals.person = Some(Approval { bytes, verdict, by });
             } else {
-                progress.gate.note =
+                step.draft.gate.note =
                     Some("the committed draft is not the one you passed".to_owned());
             }
         }
-        Some(Verdict::Feedback) => progress.next = Next::Draft,
+        Some(Verdict::Feedback) => step.draft.next = Next::Draft,
         Some(Verdict::Aborted) | None => {
-            progress.iteration = progress.offset;
-            progress.next = Next::Draft;
-            progress.newest.commit = None;
-            progress.readings.person = None;
-            progress.newest.edit = None;
-            progress.newest.self_review = SelfReview::default();
-            if spec.approves == Approves::Tree {
-                correct_the_whole(run, spec, progress.offset)?;
-            } else if !run.continues_transcript.get() {
-                restart_stage(run)?;
+            step.draft.iteration = step.draft.offset;
+            step.draft.next = Next::Draft;
+            step.draft.commit = None;
+            step.draft.readings.person = None;
+            step.draft.edit = None;
+            step.draft.self_review = SelfReview::default();
+            if step.spec.approves == Approves::Tree {
+                correct_the_whole(step.run, step.spec, step.draft.offset)?;
+            } else if !step.run.continues_transcript.get() {
+                restart_stage(step.run)?;
             }
         }
     }
@@ -125,22 +113,17 @@ pub(super) fn resume_waiting(
 }
 
 /// Takes up a person's earlier pass of the bytes that now wait for a judge's verdict.
-fn resume_pass(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    draft: &Oid,
-    progress: &mut Progress,
-) -> anyhow::Result<()> {
-    let bytes = approved_content::content_at(run, spec, draft)?;
-    let mut recent = run.session.since_last_stage().iter().rev();
+fn resume_pass(step: &mut Step<'_, '_>, draft: &Oid) -> anyhow::Result<()> {
+    let bytes = approved_content::content_at(step.run, step.spec, draft)?;
+    let mut recent = step.run.session.since_last_stage().iter().rev();
     let pass = recent.find_map(|entry| match entry.kind {
-        Kind::Review(stage, verdict) if stage == spec.stage => {
+        Kind::Review(stage, verdict) if stage == step.spec.stage => {
             bytes.is_approved_in(&entry.trailers).then(|| (verdict, entry.author.clone()))
         }
         _ => None,
     });
     let approval = pass.map(|(verdict, by)| Approval { bytes, verdict, by: Some(by) });
-    progress.verdicts.person = approval;
+    step.draft.approvals.person = approval;
     Ok(())
 }
 

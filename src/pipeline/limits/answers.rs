@@ -5,12 +5,12 @@ use crate::artifact::{Feedback, Origin};
 use crate::error::Error;
 use crate::event::Event;
 use crate::markers::without_markers;
-use crate::pipeline::draft::checks;
+use crate::pipeline::draft_state::DraftState;
 use crate::pipeline::limits::blocked;
 use crate::pipeline::outcome::{Asked, StageEnd, UNJUDGED};
-use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::review::{broken_edit, shown};
 use crate::pipeline::run::Run;
+use crate::pipeline::{checks, draft_count};
 use crate::session::Waiting;
 use crate::stage::Stage;
 use crate::stages::{Approves, StageSpec};
@@ -40,8 +40,8 @@ pub(crate) fn end_of_waiting(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<
     let Some((_, words)) = blocked::failure_of(&waiting) else {
         return Ok(StageEnd::Waiting(waiting.reason()));
     };
-    let said = said_of(&run.feedback_so_far()?, spec.stage, waiting.draft.iterations());
-    let error = failure(spec.stage, words, &said);
+    let reasons = said_of(&run.feedback_so_far()?, spec.stage, waiting.draft.iterations());
+    let error = failure(spec.stage, words, &reasons);
     Err(answers(run, spec)?.into_iter().fold(error, Error::hint).into())
 }
 
@@ -50,13 +50,13 @@ pub(crate) fn answers(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Vec<Str
     let Some(waiting) = run.session.waiting() else { return Ok(Vec::new()) };
     let (name, stage) = (&run.session.name, spec.stage);
     let review = format!("git cowork review {name}");
-    let there = shown::missing(run, spec)?.is_empty();
+    let is_there = shown::missing(run, spec)?.is_empty();
     let reason = waiting.blocked();
     let mut lines = Vec::new();
-    if there {
+    if is_there {
         lines.push(format!("read it: {}", reading(run, spec)));
     }
-    if there && can_pass(run, spec, &waiting)? {
+    if is_there && can_pass(run, spec, &waiting)? {
         lines.push(format!("pass it: {review} --pass"));
     }
     let does =
@@ -75,11 +75,11 @@ pub(crate) fn answers(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Vec<Str
     let asks = waiting.reason();
     if let Some(words) = reason.map(|(_, words)| words).or(asks.as_deref()) {
         let earlier = run.session.earlier(stage);
-        let asked = Asked::parse(words, waiting.draft.iterations()).map(|asked| asked.wish.stage);
-        let to = asked.filter(|to| earlier.contains(to)).or(earlier.last().copied());
+        let goal = Asked::parse(words, waiting.draft.iterations()).map(|asked| asked.wish.stage);
+        let to = goal.filter(|to| earlier.contains(to)).or(earlier.last().copied());
         lines.extend(to.map(|to| format!("go back to {to}: {review} --goto {to}")));
     }
-    if there && spec.approves == Approves::Artifacts {
+    if is_there && spec.approves == Approves::Artifacts {
         lines.push(format!("edit it: {review} --edit"));
     }
     lines.push(format!("start {stage} again: {review} --abort"));
@@ -90,17 +90,16 @@ pub(crate) fn answers(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Vec<Str
 /// True if the draft can be read and the checks have found nothing in it, so that a person's pass
 /// would count.
 fn can_pass(run: &Run<'_>, spec: &StageSpec, waiting: &Waiting) -> anyhow::Result<bool> {
-    let mut progress = Progress { iteration: waiting.draft.iterations(), ..Progress::default() };
-    let by = |judge| progress::has_refused(run, spec, &progress, judge);
+    let by = |judge| draft_count::has_refused(run, spec, waiting.draft.iterations(), judge);
     // A draft that waits for its review has passed the checks of its run.
     if waiting.blocked().is_some() && (by(Origin::Validator)? || by(Origin::Hook)?) {
         return Ok(false);
     }
-    let draft = &waiting.draft.commit;
-    progress.newest.commit = Some(draft.clone());
+    let draft = DraftState::default();
     let is_code = spec.approves == Approves::Tree;
-    Ok(broken_edit::broken(run, spec, &progress, Some(draft), true)?.lines.is_empty()
-        && (!is_code || checks::check_report(run, spec, &progress)?.is_ok()))
+    let commit = Some(&waiting.draft.commit);
+    Ok(broken_edit::broken(run, spec, &draft, commit, true)?.lines.is_empty()
+        && (!is_code || checks::check_report(run, spec, &draft)?.is_ok()))
 }
 
 /// The command that shows the draft, from any folder and in a clone.

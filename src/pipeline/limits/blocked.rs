@@ -92,9 +92,9 @@ pub fn why_blocked(
     session: &Session,
     state: &StateDir,
 ) -> anyhow::Result<Option<Stop>> {
-    let shown = unrecorded(git, session)?;
-    if !shown.is_empty() {
-        return Ok(Some(files_show(session, &shown)));
+    let stages = unrecorded(git, session)?;
+    if !stages.is_empty() {
+        return Ok(Some(files_show(session, &stages)));
     }
     let waiting = session.waiting();
     if let Some(stop) = waiting.as_ref().and_then(|waiting| stopped_at(waiting, &session.name)) {
@@ -109,16 +109,16 @@ pub fn why_blocked(
             (false, Some(draft))
         }
         _ => {
-            let answered = waiting.filter(|waiting| waiting.goes_back().is_none());
-            let answer = answered.and_then(|waiting| waiting.answer);
+            let open = waiting.filter(|waiting| waiting.goes_back().is_none());
+            let answer = open.and_then(|waiting| waiting.answer);
             (answer.is_some_and(|answer| answer.verdict() == Some(Verdict::Aborted)), None)
         }
     };
     if aborted {
         return Ok(Some(Stop { why: format!("aborted at {stage}"), next: resume, other: None }));
     }
-    let noted = newest.as_ref().and_then(|draft| draft.trailers.get(key::STUCK));
-    if let Some((kind, words)) = noted.and_then(|noted| noted.split_once(' ')) {
+    let note = newest.as_ref().and_then(|draft| draft.trailers.get(key::STUCK));
+    if let Some((kind, words)) = note.and_then(|note| note.split_once(' ')) {
         // The limit may have been raised in the meantime.
         let used = kind.strip_prefix("drafts=").and_then(|used| used.parse::<u32>().ok());
         let stays = used.is_none_or(|used| used >= config.iterations(stage));
@@ -129,9 +129,9 @@ pub fn why_blocked(
         }));
     }
     // A damaged file in the state directory must not hide the other information.
-    let failed: Option<Failed> = state.note(FAILED).unwrap_or_default();
-    let failed = failed.filter(|failed| failed.tip == session.tip.as_str());
-    Ok(failed.map(|failed| Stop { why: failed.why, next: resume, other: None }))
+    let failure: Option<Failed> = state.note(FAILED).unwrap_or_default();
+    let failure = failure.filter(|failure| failure.tip == session.tip.as_str());
+    Ok(failure.map(|failure| Stop { why: failure.why, next: resume, other: None }))
 }
 
 /// True if the state directory has a note about a failed run, even an unreadable one.

@@ -10,52 +10,50 @@ use crate::artifact::{Feedback, Origin};
 use crate::event::Event;
 use crate::gate::{LimitDecision, Mode, Stuck};
 use crate::pipeline::draft::keep;
+use crate::pipeline::draft_count;
+use crate::pipeline::draft_state::Next;
 use crate::pipeline::files::open_gate;
 use crate::pipeline::limits::answers::{failure, said_of};
 use crate::pipeline::limits::blocked::other_way;
 use crate::pipeline::limits::repetition::STRIKES;
-use crate::pipeline::outcome::{self, BlockReason, Request, StageEnd, StepOutcome, WayBack};
-use crate::pipeline::progress::{self, Next, Progress};
+use crate::pipeline::outcome::{self, BlockReason, Request, StageEnd, WayBack};
 use crate::pipeline::review::{self, waiting};
 use crate::pipeline::run::Run;
+use crate::pipeline::step::{Step, StepResult, Stop};
 use crate::record::{self, DraftEnding};
 use crate::session::{Asks, RefNames};
 use crate::stage::Stage;
 use crate::stages::{Approves, StageSpec};
 
 /// Decides whether there may be another draft; a person may allow more.
-pub(crate) fn may_draft(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &Progress,
-) -> anyhow::Result<StepOutcome> {
-    if progress.next == Next::RestOfDraft {
+pub(crate) fn may_draft(step: &Step<'_, '_>) -> StepResult {
+    if step.draft.next == Next::RestOfDraft {
         // The draft was allowed when it was started.
-        return Ok(StepOutcome::Next);
+        return Ok(());
     }
-    let feedback = run.feedback_so_far()?;
-    if rejection(&feedback, spec.stage, progress) {
+    let feedback = step.run.feedback_so_far()?;
+    if is_rejected(step, &feedback) {
         let why = "the challenger rejected the draft".to_owned();
-        return Ok(StepOutcome::Blocked(BlockReason::Rejected(why)));
+        return Err(Stop::Blocked(BlockReason::Rejected(why)));
     }
-    let circle = repetition::repetition(run, spec, progress, &feedback)?;
+    let circle = repetition::repetition(step, &feedback)?;
     if let Some(circle) = circle {
         let text = format!("{} {}", number(circle.strikes), circle.what);
         if circle.strikes >= STRIKES {
-            return Ok(StepOutcome::Blocked(BlockReason::Repetition(text)));
+            return Err(Stop::Blocked(BlockReason::Repetition(text)));
         }
-        run.warn(format!("{}: {text}", spec.stage));
+        step.run.warn(format!("{}: {text}", step.spec.stage));
     }
-    if progress::counted(run, spec, progress)? < progress::limit(run, spec, progress)? {
-        return Ok(StepOutcome::Next);
+    if draft_count::counted(step)? < draft_count::limit(step)? {
+        return Ok(());
     }
-    Ok(StepOutcome::Blocked(BlockReason::Drafts))
+    Err(Stop::Blocked(BlockReason::Drafts))
 }
 
 /// True if the newest draft was rejected for good, and no person has given feedback since.
-fn rejection(feedback: &[Feedback], stage: Stage, progress: &Progress) -> bool {
+fn is_rejected(step: &Step<'_, '_>, feedback: &[Feedback]) -> bool {
     let mut newest = feedback.iter().rev().filter(|entry| {
-        (entry.stage, entry.iteration) == (stage, progress.iteration)
+        (entry.stage, entry.iteration) == (step.spec.stage, step.draft.iteration)
             && (entry.is_rejection() || entry.is_persons_word())
     });
     newest.next().is_some_and(Feedback::is_rejection)
@@ -64,98 +62,76 @@ fn rejection(feedback: &[Feedback], stage: Stage, progress: &Progress) -> bool {
 /// Handles a role's question or its request to go back. On a terminal a person decides, at the gate
 /// because the present draft may be the answer. With `wait` the draft waits for a person; with
 /// `auto` it waits if the role has a question, and the session goes back if the role requests it.
-pub(crate) async fn request(
-    run: &mut Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-    wish: Request,
-) -> anyhow::Result<StepOutcome> {
+pub(crate) async fn request(step: &mut Step<'_, '_>, wish: Request) -> StepResult {
     match wish {
-        Request::Answer(question) => ask_about(run, spec, progress, question).await,
-        Request::GoBack(asked) if run.env.mode == Mode::Auto => {
-            if record::attempt::replans(&run.recorder())? >= run.env.config.limits.max_replans {
-                return Ok(StepOutcome::Blocked(BlockReason::Replans(asked)));
+        Request::Answer(question) => ask_about(step, question).await,
+        Request::GoBack(asked) if step.run.env.mode == Mode::Auto => {
+            if record::attempt::replans(&step.run.recorder())?
+                >= step.run.env.config.limits.max_replans
+            {
+                return Err(Stop::Blocked(BlockReason::Replans(asked)));
             }
-            Ok(StepOutcome::Ends(StageEnd::GoBack(WayBack::followed(asked))))
+            Err(Stop::go_back(WayBack::followed(asked)))
         }
-        Request::GoBack(asked) => ask_about(run, spec, progress, asked.words()).await,
+        Request::GoBack(asked) => ask_about(step, asked.words()).await,
     }
 }
 
 /// Asks a person to answer a model's question, or to look at the draft for the given reason.
-async fn ask_about(
-    run: &mut Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-    why: String,
-) -> anyhow::Result<StepOutcome> {
-    if run.env.mode == Mode::Ask {
-        return read_draft(run, spec, progress, why).await;
+async fn ask_about(step: &mut Step<'_, '_>, why: String) -> StepResult {
+    if step.run.env.mode == Mode::Ask {
+        return read_draft(step, why).await;
     }
-    leave_blocked(run, spec, progress, &BlockReason::Asked(why.clone()), &why)
+    leave_blocked(step, &BlockReason::Asked(why.clone()), &why)
 }
 
 /// Lets the draft wait on the branch for an answer without which the stage cannot go on.
-fn leave_blocked(
-    run: &mut Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-    why: &BlockReason,
-    words: &str,
-) -> anyhow::Result<StepOutcome> {
-    progress.next = Next::Review;
-    let used = progress::counted(run, spec, progress)?;
-    progress.gate.blocked = Some(why.render(used, words));
-    match waiting::leave_waiting(run, spec, progress, Some(words.to_owned()))? {
-        StepOutcome::Ends(StageEnd::Waiting(_)) => {
-            answers::end_of_waiting(run, spec).map(StepOutcome::Ends)
+fn leave_blocked(step: &mut Step<'_, '_>, why: &BlockReason, words: &str) -> StepResult {
+    step.draft.next = Next::Review;
+    let used = draft_count::counted(step)?;
+    step.draft.gate.blocked = Some(why.render(used, words));
+    match waiting::leave_waiting(step, Some(words.to_owned())) {
+        Err(Stop::Ends(StageEnd::Waiting(_))) => {
+            Err(Stop::Ends(answers::end_of_waiting(step.run, step.spec)?))
         }
-        other => Ok(other),
+        result => result,
     }
 }
 
 /// True if a person who passes the draft decides in a judge's place, because one has refused it.
-fn is_refused_by_judge(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &Progress,
-) -> anyhow::Result<bool> {
-    Ok(progress::has_refused(run, spec, progress, Origin::Critic)?
-        || progress::has_refused(run, spec, progress, Origin::Challenger)?)
+fn is_refused_by_judge(step: &Step<'_, '_>) -> anyhow::Result<bool> {
+    let refused_by =
+        |judge| draft_count::has_refused(step.run, step.spec, step.draft.iteration, judge);
+    Ok(refused_by(Origin::Critic)? || refused_by(Origin::Challenger)?)
 }
 
 /// Asks a person how to continue, or ends the run if there is nobody to ask.
-pub(crate) async fn stuck(
-    run: &mut Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-    why: BlockReason,
-) -> anyhow::Result<StepOutcome> {
-    let limit = progress::limit(run, spec, progress)?;
-    let used = progress::counted(run, spec, progress)?;
-    let words = why.words(used, run.env.config.limits.max_replans);
-    if matches!(why, BlockReason::Replans(_)) && progress.gate.critic_asks {
-        progress.gate.asks = Some(words.clone());
-        keep::mark(run, progress, progress.iteration, DraftEnding::Whole);
+pub(crate) async fn stuck(step: &mut Step<'_, '_>, why: BlockReason) -> StepResult {
+    let limit = draft_count::limit(step)?;
+    let used = draft_count::counted(step)?;
+    let words = why.words(used, step.run.env.config.limits.max_replans);
+    if matches!(why, BlockReason::Replans(_)) && step.draft.gate.critic_asks {
+        step.draft.gate.asks = Some(words.clone());
+        keep::mark(step, step.draft.iteration, DraftEnding::Whole);
     }
     // The configured limit, so that `status` can tell whether it was raised since.
-    let noted = why.render(used.max(run.env.config.iterations(spec.stage)), &words);
-    if let Some(current) = run.current_draft.borrow_mut().as_mut() {
-        current.notes.stuck = Some(noted.clone());
+    let note = why.render(used.max(step.run.env.config.iterations(step.spec.stage)), &words);
+    if let Some(current) = step.run.current_draft.borrow_mut().as_mut() {
+        current.notes.stuck = Some(note.clone());
     }
-    let said = said_of(&run.feedback_so_far()?, spec.stage, progress.iteration);
+    let reasons = said_of(&step.run.feedback_so_far()?, step.spec.stage, step.draft.iteration);
     let title = why.title(used, limit);
-    if matches!(why, BlockReason::NoVerdict(..)) && run.env.gate.is_some() {
+    if matches!(why, BlockReason::NoVerdict(..)) && step.run.env.gate.is_some() {
         // The draft is not at fault: who reads it decides in the critic's place.
-        progress.gate.ask_again(&noted);
-        return read_draft(run, spec, progress, words).await;
+        step.draft.gate.ask_again(&note);
+        return read_draft(step, words).await;
     }
     if why != BlockReason::Drafts {
-        alert(run, spec.stage, &title, &words);
+        alert(step.run, step.spec.stage, &title, &words);
     }
-    let has_draft = progress.iteration > progress.offset;
-    let Some(decision) = ask_what_now(run, spec, &title, &said, has_draft)? else {
-        return nobody_there(run, spec, progress, &why, &words, &said);
+    let has_draft = step.draft.iteration > step.draft.offset;
+    let Some(decision) = ask_what_now(step.run, step.spec, &title, &reasons, has_draft)? else {
+        return nobody_there(step, &why, &words, &reasons);
     };
     let words = match (decision, &why) {
         (LimitDecision::Retry, BlockReason::Replans(_)) => "do not go back: do it here".to_owned(),
@@ -164,100 +140,89 @@ pub(crate) async fn stuck(
         (LimitDecision::Review, _) => {
             // If a person reviews a draft that a judge refused, the person's decision replaces
             // the judge's.
-            progress.gate.critic_asks |= is_refused_by_judge(run, spec, progress)?;
+            step.draft.gate.critic_asks |= is_refused_by_judge(step)?;
             if !matches!(why, BlockReason::Replans(_)) {
-                progress.gate.blocked = Some(noted);
+                step.draft.gate.blocked = Some(note);
             }
-            return read_draft(run, spec, progress, words).await;
+            return read_draft(step, words).await;
         }
         (LimitDecision::GoBack(stage), _) => {
-            let asked = match why {
+            let request = match why {
                 BlockReason::Replans(asked) => Some(asked),
                 _ => None,
             };
-            let way = WayBack::decided(spec.stage, stage, &words, asked);
-            return Ok(StepOutcome::Ends(StageEnd::GoBack(way)));
+            return Err(Stop::go_back(WayBack::decided(step.spec.stage, stage, &words, request)));
         }
         (LimitDecision::Abort, _) => {
-            waiting::drop_draft(run, spec, progress)?;
-            return Err(outcome::aborted(spec).into());
+            waiting::drop_draft(step)?;
+            return Err(outcome::aborted(step.spec).into());
         }
-        (LimitDecision::Stop, _) => return Err(outcome::undecided(spec.stage).into()),
+        (LimitDecision::Stop, _) => return Err(outcome::undecided(step.spec.stage).into()),
     };
     // A person's feedback restarts the count.
-    let entry = run.feedback(spec.stage, progress.iteration, Origin::Human, &words);
-    run.give_feedback(vec![entry])?;
-    progress.gate.asks = None;
-    progress.refusals = 0;
+    step.run.give_feedback(vec![step.feedback(Origin::Human, &words)])?;
+    step.draft.gate.asks = None;
+    step.draft.refusals = 0;
     if has_draft {
-        keep::keep(run, spec, progress)?;
+        keep::keep(step)?;
     }
-    progress.next = Next::Draft;
-    Ok(StepOutcome::Again)
+    step.draft.next = Next::Draft;
+    Err(Stop::Again)
 }
 
 /// Opens the gate on the present draft: a person's review, after all automatic ones.
-pub(crate) async fn read_draft(
-    run: &mut Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-    note: String,
-) -> anyhow::Result<StepOutcome> {
-    progress.next = Next::Review;
+pub(crate) async fn read_draft(step: &mut Step<'_, '_>, note: String) -> StepResult {
+    step.draft.next = Next::Review;
     // If the run ends before the person has answered, for whatever reason, the next one must
     // ask again: the person, or the judge that gave no verdict.
-    progress.gate.asks = (!progress.gate.asks_again).then(|| note.clone());
-    let asked = || BlockReason::Asked(note.clone()).render(0, &note);
-    progress.gate.blocked.get_or_insert_with(asked);
-    progress.gate.note = Some(note);
-    keep::keep(run, spec, progress)?;
-    Ok(match review::open_gate(run, spec, progress).await? {
-        StepOutcome::Next => StepOutcome::Again,
-        other => other,
-    })
+    step.draft.gate.asks = (!step.draft.gate.asks_again).then(|| note.clone());
+    let question = || BlockReason::Asked(note.clone()).render(0, &note);
+    step.draft.gate.blocked.get_or_insert_with(question);
+    step.draft.gate.note = Some(note);
+    keep::keep(step)?;
+    review::open_gate(step).await?;
+    Err(Stop::Again)
 }
 
 /// True if a role asks a person: `the critic says: …`, `the actor asks: …`. A person is asked about
 /// a role that wants to go back, too, but that is not a question.
 fn is_question(why: &BlockReason) -> bool {
     let BlockReason::Asked(words) = why else { return false };
-    let who = words.split_once(": ").map_or("", |(who, _)| who);
-    who.ends_with(" says") || who.ends_with(" asks")
+    let role = words.split_once(": ").map_or("", |(who, _)| who);
+    role.ends_with(" says") || role.ends_with(" asks")
 }
 
 /// Without a terminal: the draft waits for an answer if reviews wait, or if a role asks for a
 /// person. Such a question is no failure (exit code 3); everything else is (exit code 1).
 fn nobody_there(
-    run: &mut Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
+    step: &mut Step<'_, '_>,
     why: &BlockReason,
     words: &str,
     said: &[String],
-) -> anyhow::Result<StepOutcome> {
+) -> StepResult {
     // A task without a change is asked about again by `resume`, and needs no answer.
     let needs_none = matches!(why, BlockReason::Unchanged(_));
-    let waits = run.env.mode == Mode::Wait || is_question(why);
+    let waits = step.run.env.mode == Mode::Wait || is_question(why);
     if waits && !needs_none {
-        progress.gate.critic_asks |=
-            matches!(why, BlockReason::NoVerdict(..)) || is_refused_by_judge(run, spec, progress)?;
-        return leave_blocked(run, spec, progress, why, words);
+        step.draft.gate.critic_asks |=
+            matches!(why, BlockReason::NoVerdict(..)) || is_refused_by_judge(step)?;
+        return leave_blocked(step, why, words);
     }
-    let (stage, name) = (spec.stage, &run.session.name);
+    let (stage, name) = (step.spec.stage, &step.run.session.name);
     let resume = match why {
         BlockReason::NoVerdict(..) | BlockReason::Unchanged(_) => {
             "nothing is lost; ask again: git cowork resume"
         }
         _ => "nothing is lost; on a terminal, choose how to continue: git cowork resume",
     };
-    let noted = why.render(0, "");
-    let other = other_way(noted.trim_end(), stage, run.env.config, name);
-    let wait = other_way("", stage, run.env.config, name);
+    let kind = why.render(0, "");
+    let other = other_way(kind.trim_end(), stage, step.run.env.config, name);
+    let wait = other_way("", stage, step.run.env.config, name);
     let mut error = failure(stage, words, said).hint(resume);
     if other != wait && !needs_none {
         error = error.hint(wait);
     }
-    error = error.hint(other).hint(match spec.approves {
+    error = error.hint(other).hint(match step.spec.approves {
         _ if needs_none => format!(
             "or write it yourself and commit it (git commit), then: git cowork resume {name}"
         ),
@@ -265,7 +230,7 @@ fn nobody_there(
         Approves::Artifacts => format!(
             "or, to edit the draft yourself before you resume: git restore --source={} -- {}",
             RefNames::draft(name, stage),
-            run.session.name.artifact_dir()
+            step.run.session.name.artifact_dir()
         ),
     });
     Err(error.into())
@@ -284,11 +249,11 @@ pub(crate) fn ask_what_now(
     let earlier = run.session.earlier(spec.stage);
     let more = run.env.config.iterations(spec.stage);
     let stage = spec.stage;
-    let asked = Stuck { stage, title, reasons: said, more, has_draft, earlier: &earlier };
-    let menu = Asks::Menu { title: title.to_owned(), keys: asked.choices() };
-    let tree = run.recorder().tree(&run.session.tip)?;
+    let question = Stuck { stage, title, reasons: said, more, has_draft, earlier: &earlier };
+    let menu = Asks::Menu { title: title.to_owned(), keys: question.choices() };
+    let tree = run.tree()?;
     open_gate::open(run, spec, &tree, iteration, (menu, said.to_vec()))?;
-    let decision = gate.stuck(&asked);
+    let decision = gate.stuck(&question);
     run.env.gates.close(None);
     decision.map(Some)
 }

@@ -7,10 +7,11 @@
 
 use crate::artifact::Feedback;
 use crate::git::{self, Oid};
+use crate::pipeline::draft_count;
 use crate::pipeline::files::approved_content;
-use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::run::Run;
 use crate::pipeline::similar_rejections::{Alike, circle};
+use crate::pipeline::step::Step;
 use crate::session::{Entry, Verdict, key};
 use crate::stages::{Approves, StageSpec};
 
@@ -28,27 +29,25 @@ pub(crate) struct Repetition {
 
 /// The stage's repetition, if there is one.
 pub(crate) fn repetition(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &Progress,
+    step: &Step<'_, '_>,
     feedback: &[Feedback],
 ) -> anyhow::Result<Option<Repetition>> {
-    let since = progress::answered_at(run, spec, progress)?;
-    let said = circle(&run.unsolved(feedback)?, spec.stage, progress.offset);
-    let worded = said.as_ref().map_or(0, |said| said.strikes);
-    let drafts = newest_drafts(run, progress, since)?;
-    let unchanged = unchanged(run, spec, &drafts)?;
-    if unchanged > 1 && unchanged >= worded {
-        let what = if saves_nothing(run, spec, &drafts)? {
+    let since = draft_count::answered_at(step)?;
+    let rejections = circle(&step.run.unsolved(feedback)?, step.spec.stage, step.draft.offset);
+    let count = rejections.as_ref().map_or(0, |rejections| rejections.strikes);
+    let drafts = newest_drafts(step, since)?;
+    let same = unchanged(step.run, step.spec, &drafts)?;
+    if same > 1 && same >= count {
+        let words = if saves_nothing(step.run, step.spec, &drafts)? {
             "drafts in a row change nothing"
         } else {
             "drafts in a row are the same: the actor changes nothing after feedback"
         };
-        return Ok(Some(Repetition { strikes: unchanged, what: what.to_owned() }));
+        return Ok(Some(Repetition { strikes: same, what: words.to_owned() }));
     }
-    Ok(said.map(|said| Repetition {
-        strikes: said.strikes,
-        what: match said.alike {
+    Ok(rejections.map(|rejections| Repetition {
+        strikes: rejections.strikes,
+        what: match rejections.alike {
             Alike::Words => "rejections in a row say the same thing".to_owned(),
             Alike::Finding(id) => format!("rejections in a row find the same problem with {id}"),
         },
@@ -74,20 +73,20 @@ fn saves_nothing(run: &Run<'_>, spec: &StageSpec, drafts: &[Entry]) -> anyhow::R
 }
 
 /// The last state of each of the newest complete drafts, newest first.
-fn newest_drafts(run: &Run<'_>, progress: &Progress, since: u32) -> anyhow::Result<Vec<Entry>> {
-    let Some(newest) = &progress.newest.commit else { return Ok(Vec::new()) };
-    let beside = run.session.beside_tip(run.env.git, newest)?;
+fn newest_drafts(step: &Step<'_, '_>, since: u32) -> anyhow::Result<Vec<Entry>> {
+    let Some(newest) = &step.draft.commit else { return Ok(Vec::new()) };
+    let entries = step.run.session.beside_tip(step.run.env.git, newest)?;
     let mut drafts: Vec<Entry> = Vec::new();
     let mut next = Some(newest.clone());
     while let Some(id) = next {
-        let Some(entry) = beside.iter().find(|entry| entry.commit == id) else { break };
-        let ended = entry.verdict() == Some(Verdict::Aborted) || entry.iterations() <= since;
-        if ended || drafts.len() >= usize::try_from(STRIKES)? {
+        let Some(entry) = entries.iter().find(|entry| entry.commit == id) else { break };
+        let is_end = entry.verdict() == Some(Verdict::Aborted) || entry.iterations() <= since;
+        if is_end || drafts.len() >= usize::try_from(STRIKES)? {
             break;
         }
         next = entry.parents.get(1).cloned();
-        let known = drafts.last().is_some_and(|d| d.iterations() == entry.iterations());
-        if !known && entry.trailers.get(key::PARTIAL).is_none() {
+        let is_listed = drafts.last().is_some_and(|d| d.iterations() == entry.iterations());
+        if !is_listed && entry.trailers.get(key::PARTIAL).is_none() {
             drafts.push(entry.clone());
         }
     }
@@ -95,12 +94,12 @@ fn newest_drafts(run: &Run<'_>, progress: &Progress, since: u32) -> anyhow::Resu
 }
 
 fn differ(run: &Run<'_>, spec: &StageSpec, a: &Oid, b: &Oid) -> anyhow::Result<bool> {
-    let changed = git::paths::changed(run.env.git, a, b)?;
+    let paths = git::paths::changed(run.env.git, a, b)?;
     Ok(match spec.approves {
         Approves::Artifacts => {
             let documents = approved_content::document_paths(run, spec);
-            changed.iter().any(|path| documents.contains(path))
+            paths.iter().any(|path| documents.contains(path))
         }
-        Approves::Tree => changed.iter().any(|path| !path.starts_with(".cowork/")),
+        Approves::Tree => paths.iter().any(|path| !path.starts_with(".cowork/")),
     })
 }

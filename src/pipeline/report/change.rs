@@ -38,15 +38,15 @@ pub(crate) fn change_story(
     store: &Store<'_>,
     changed: &[String],
 ) -> anyhow::Result<ChangeStory> {
-    let mut asked = store.change_request()?.unwrap_or_default();
-    asked.scope = run.session.scope.unwrap_or(asked.scope);
+    let mut request = store.change_request()?.unwrap_or_default();
+    request.scope = run.session.scope.unwrap_or(request.scope);
     let is_changed = |named: &&String| {
-        let named = std::slice::from_ref(*named);
-        changed.iter().any(|path| scope::covers(named, path))
+        let pattern = std::slice::from_ref(*named);
+        changed.iter().any(|path| scope::covers(pattern, path))
     };
     Ok(ChangeStory {
-        inside: asked.affected_files.iter().filter(is_changed).cloned().collect(),
-        asked,
+        inside: request.affected_files.iter().filter(is_changed).cloned().collect(),
+        asked: request,
         outside: scope::outside_scope(run, changed)?,
         own_tasks: scope::own_tasks(run)?.into_iter().map(|task| task.id).collect(),
         records: scope::changes_of(run, &RECORDS)?.unwrap_or_default(),
@@ -74,29 +74,29 @@ impl ChangeStory {
 
     /// The requested scope, and the files changed outside of it.
     pub(crate) fn scope(&self, all: &str) -> Section {
-        let asked = &self.asked;
+        let request = &self.asked;
         let mut section = Section::new("## Scope of the change", "");
-        let summary = cell(&asked.summary, WHOLE);
-        for line in [summary, asked.headline()].iter().filter(|line| !line.is_empty()) {
+        let summary = cell(&request.summary, WHOLE);
+        for line in [summary, request.headline()].iter().filter(|line| !line.is_empty()) {
             section.push(&format!("- {line}"));
         }
-        let untouched = match asked.affected_files.len() - self.inside.len() {
+        let rest = match request.affected_files.len() - self.inside.len() {
             0 => Vec::new(),
             count => vec![format!("{count} that triage named not changed")],
         };
-        let files = [&self.inside[..], &untouched].concat();
+        let files = [&self.inside[..], &rest].concat();
         for (title, named) in [
-            ("Features", &asked.affected_features),
-            ("Components", &asked.affected_components),
+            ("Features", &request.affected_features),
+            ("Components", &request.affected_components),
             ("Files", &files),
-            ("Stays as it is", &asked.constraints),
+            ("Stays as it is", &request.constraints),
         ] {
             if !named.is_empty() {
                 section.push(&format!("- {title}: {}", cell(&named.join("; "), WHOLE)));
             }
         }
         let outside = "- Files changed outside this scope";
-        if asked.affected_files.is_empty() {
+        if request.affected_files.is_empty() {
             section.push(&format!("{outside}: triage named no files to compare with"));
         } else if self.outside.is_empty() {
             section.push(&format!("{outside}: none"));

@@ -54,9 +54,9 @@ impl Story {
             Some(change) => change.became(&one.id),
             None => Some(Became::Added),
         };
-        let what = |one: &Requirement, label: &str| {
-            let what = cell(&format!("{} {}", one.id, one.title), TITLE);
-            format!("- **{what}**{label}: {}", self.evidence(one))
+        let heading = |one: &Requirement, label: &str| {
+            let title = cell(&format!("{} {}", one.id, one.title), TITLE);
+            format!("- **{title}**{label}: {}", self.evidence(one))
         };
         let mut same = Vec::new();
         let (mut requirements, mut criteria) = self.untouched;
@@ -74,7 +74,7 @@ impl Story {
                         (_, Became::Added) => " (new)",
                         _ => " (changed)",
                     };
-                    section.push(&what(one, label));
+                    section.push(&heading(one, label));
                     for criterion in new {
                         self.push_criterion(&mut section, criterion, Some(one));
                     }
@@ -84,7 +84,7 @@ impl Story {
                 }
                 None => {
                     requirements += 1;
-                    same.push(what(one, " (unchanged)"));
+                    same.push(heading(one, " (unchanged)"));
                 }
             }
             criteria += old.len();
@@ -95,8 +95,8 @@ impl Story {
         }
         if self.untouched.0 > 0 {
             let other = if self.requirements.is_empty() { "" } else { "other " };
-            let untouched = count(self.untouched.0, &format!("{other}requirement"));
-            same.push(format!("- {untouched} unchanged: {all}"));
+            let others = count(self.untouched.0, &format!("{other}requirement"));
+            same.push(format!("- {others} unchanged: {all}"));
         }
         same.iter().for_each(|item| section.push_unchanged(item));
         let of_requirements = match requirements {
@@ -105,23 +105,23 @@ impl Story {
         };
         let criteria =
             if criteria == 1 { "1 criterion".to_owned() } else { format!("{criteria} criteria") };
-        let unchanged = format!("- Unchanged: {of_requirements}{criteria}: {all}");
+        let summary = format!("- Unchanged: {of_requirements}{criteria}: {all}");
         let proofs = format!("- The proof of each criterion: {}", self.proofs);
-        section.lead(self.judged.as_deref()).instead_of(unchanged, proofs)
+        section.lead(self.judged.as_deref()).instead_of(summary, proofs)
     }
 
     /// Adds a criterion of the change with its evidence, which may be left out only if it shows
     /// that the criterion is met.
     fn push_criterion(&self, section: &mut Section, one: &Criterion, of: Option<&Requirement>) {
-        let uncovered = of.and_then(|of| self.uncovered.get(&of.id));
+        let gap = of.and_then(|of| self.uncovered.get(&of.id));
         let is_met = match &one.test {
             Some(test) => self.became.get(test).is_some_and(|how| {
                 how == "passed" || (how.starts_with("passed") && how.contains(FAILED_ON_BASE))
             }),
-            None => uncovered.is_none(),
+            None => gap.is_none(),
         };
         let short = is_met.then(|| format!("  - {}", cell(&one.text, WHOLE)));
-        section.push_proven(&format!("  - {}", self.met(one, uncovered)), short.as_ref());
+        section.push_proven(&format!("  - {}", self.met(one, gap)), short.as_ref());
     }
 
     /// A criterion with the evidence that it is met.

@@ -2,7 +2,7 @@
 
 use super::story::{Story, delivery_story};
 use crate::artifact::check::pr_title;
-use crate::artifact::{Artifact, Feature, FeatureStatus, Store};
+use crate::artifact::{Artifact, Feature, FeatureStatus};
 use crate::event::Delivered;
 use crate::git;
 use crate::pipeline::evidence::recorded;
@@ -27,18 +27,17 @@ fn is_met(story: &Story, requirement: &str) -> bool {
 /// # Errors
 /// The records or the history cannot be read.
 pub(crate) fn delivered(run: &Run<'_>) -> anyhow::Result<Delivered> {
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let story = delivery_story(run, &store)?;
     let report = store.text(Artifact::DeliveryReport)?.unwrap_or_default();
     let title = pr_title(&report).unwrap_or_else(|| run.session.file.title.clone());
     let requirements =
         story.requirements.iter().map(|one| (one.id.clone(), is_met(&story, &one.id))).collect();
     let (git, session) = (run.env.git, &run.session);
-    let own = format!("git cowork merge {}", session.name);
+    let command = format!("git cowork merge {}", session.name);
     // The run ends on the session's branch.
     let take_it = merge_command(git, run.env.refs, session)?
-        .map(|merge| if merge == own { "git cowork merge".to_owned() } else { merge });
+        .map(|merge| if merge == command { "git cowork merge".to_owned() } else { merge });
     Ok(Delivered {
         title,
         take_it,
@@ -54,24 +53,24 @@ pub(crate) fn delivered(run: &Run<'_>) -> anyhow::Result<Delivered> {
 
 /// `1 draft of prd, 1 attempt (kept)`; empty if nothing was rejected.
 fn rejected(run: &Run<'_>, attempts: usize) -> String {
-    let mut told = Vec::new();
+    let mut list = Vec::new();
     for entry in &run.session.history {
         if let Kind::Stage(stage) = entry.kind
             && !entry.is_start()
         {
             match entry.iterations().saturating_sub(1) {
                 0 => {}
-                1 => told.push(format!("1 draft of {stage}")),
-                many => told.push(format!("{many} drafts of {stage}")),
+                1 => list.push(format!("1 draft of {stage}")),
+                many => list.push(format!("{many} drafts of {stage}")),
             }
         }
     }
     match attempts {
         0 => {}
-        1 => told.push("1 attempt (kept)".to_owned()),
-        many => told.push(format!("{many} attempts (kept)")),
+        1 => list.push("1 attempt (kept)".to_owned()),
+        many => list.push(format!("{many} attempts (kept)")),
     }
-    told.join(", ")
+    list.join(", ")
 }
 
 /// The first command in a report's section about trying it, if it is certain to be a command: a

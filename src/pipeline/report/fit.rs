@@ -22,9 +22,9 @@ const LEAST_OWN: usize = 20;
 /// Maximum lines of the report on a change with this many lines.
 pub(crate) fn room(changed: u64) -> usize {
     let mut room = ROOM;
-    let mut of = SMALL;
-    while of < changed && room < MOST {
-        of = of.saturating_mul(2);
+    let mut limit = SMALL;
+    while limit < changed && room < MOST {
+        limit = limit.saturating_mul(2);
         room += GAIN;
     }
     room.min(MOST)
@@ -149,8 +149,8 @@ impl Section {
 
     /// The number of its lines about the change itself.
     fn own_lines(&self) -> usize {
-        let own = self.items.iter().filter(|item| item.about == About::Change);
-        match own.map(|item| item.lines.len()).sum::<usize>() {
+        let changes = self.items.iter().filter(|item| item.about == About::Change);
+        match changes.map(|item| item.lines.len()).sum::<usize>() {
             0 => 0,
             items => items + self.lead.len() + 4,
         }
@@ -234,17 +234,17 @@ fn longest(sections: &mut [Section], about: About) -> Option<&mut Section> {
 /// The actor's text followed by git-cowork's sections, in at most `room` lines, or in some
 /// [`REST`] more than those about the change itself.
 pub(crate) fn fitted(own: &str, mut sections: Vec<Section>, room: usize) -> String {
-    let mut own = Own { lines: wrapped(own.trim_end()), left_out: 0 };
+    let mut text = Own { lines: wrapped(own.trim_end()), left_out: 0 };
     sections.retain(|section| !section.is_empty());
     let sum = |sections: &[Section]| sections.iter().map(|one| one.lines().len()).sum::<usize>();
     let room_of = |sections: &[Section]| match sections.iter().map(Section::own_lines).sum() {
         0 => room,
-        own => room.max(REST + own),
+        text => room.max(REST + text),
     };
-    if own.lines().len() + sum(&sections) > room_of(&sections) {
+    if text.lines().len() + sum(&sections) > room_of(&sections) {
         sections.iter_mut().for_each(Section::drop_unchanged);
     }
-    while own.lines().len() + sum(&sections) > room_of(&sections)
+    while text.lines().len() + sum(&sections) > room_of(&sections)
         && let Some(list) = longest(&mut sections, About::Files)
     {
         list.give_up(About::Files);
@@ -253,20 +253,20 @@ pub(crate) fn fitted(own: &str, mut sections: Vec<Section>, room: usize) -> Stri
         sections.iter_mut().for_each(Section::drop_proofs);
     }
     loop {
-        let wide = own.lines().len();
+        let wide = text.lines().len();
         if wide + sum(&sections) <= room_of(&sections) {
             break;
         }
-        let may = own.lines.len() > LEAST_OWN;
+        let may = text.lines.len() > LEAST_OWN;
         let other = longest(&mut sections, About::Other);
         // The actor's description of the change may use twice as many lines as a list.
         match other.filter(|list| !may || list.lines().len() * 2 >= wide) {
             Some(list) => list.give_up(About::Other),
-            None if may => own.give_up(),
+            None if may => text.give_up(),
             None => break,
         }
     }
-    let lines = own.lines().into_iter().chain(sections.iter().flat_map(Section::lines));
+    let lines = text.lines().into_iter().chain(sections.iter().flat_map(Section::lines));
     lines.map(|line| line + "\n").collect()
 }
 

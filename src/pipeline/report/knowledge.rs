@@ -24,13 +24,13 @@ pub(super) fn section(proposals: &[Proposal], session: &str) -> Section {
 /// Parses the proposals that a report lists.
 pub(crate) fn listed(report: &str) -> Vec<Proposal> {
     let mut items: Vec<String> = Vec::new();
-    let mut ours = false;
+    let mut is_own = false;
     for line in report.lines() {
         if line.starts_with("# ") || line.starts_with("## ") {
-            ours = line.trim_end().eq_ignore_ascii_case(PROPOSED);
-        } else if let (true, Some(item)) = (ours, line.strip_prefix("- ")) {
+            is_own = line.trim_end().eq_ignore_ascii_case(PROPOSED);
+        } else if let (true, Some(item)) = (is_own, line.strip_prefix("- ")) {
             items.push(item.to_owned());
-        } else if ours
+        } else if is_own
             && line.starts_with("  ")
             && let Some(item) = items.last_mut()
         {

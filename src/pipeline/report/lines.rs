@@ -13,15 +13,15 @@ pub(crate) fn wrapped(markdown: &str) -> Vec<String> {
     let lines: Vec<&str> = markdown.lines().collect();
     let tables = of_tables(&lines);
     let mut out = Vec::new();
-    let mut fenced = false;
+    let mut in_fence = false;
     for (line, table) in lines.into_iter().zip(tables) {
         let fence = is_fence(line);
-        if fenced || fence || table || line.starts_with(['#', '<']) || width(line) <= COLUMNS {
+        if in_fence || fence || table || line.starts_with(['#', '<']) || width(line) <= COLUMNS {
             out.push(line.trim_end().to_owned());
         } else {
             out.extend(broken(line));
         }
-        fenced ^= fence;
+        in_fence ^= fence;
     }
     out
 }

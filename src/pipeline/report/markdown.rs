@@ -65,9 +65,9 @@ pub(crate) fn uncelled(cell: &str) -> String {
     let (mut out, mut inside) = (String::new(), false);
     let mut rest = cell;
     while let Some(c) = rest.chars().next() {
-        let escaped = [("&lt;", '<'), ("&#64;", '@')];
-        let escaped = escaped.into_iter().find(|(text, _)| !inside && rest.starts_with(text));
-        if let Some((text, meant)) = escaped {
+        let entities = [("&lt;", '<'), ("&#64;", '@')];
+        let entity = entities.into_iter().find(|(text, _)| !inside && rest.starts_with(text));
+        if let Some((text, meant)) = entity {
             out.push(meant);
             rest = &rest[text.len()..];
             continue;
@@ -115,20 +115,20 @@ pub(crate) fn paths(files: &[String], taken: usize) -> String {
 
 /// A report without the sections under these headings.
 pub(crate) fn own_words(report: &str, ours: &[&str]) -> String {
-    let mut skipped = false;
-    let mut fenced = false;
-    let mut kept = String::new();
+    let mut skips = false;
+    let mut in_fence = false;
+    let mut text = String::new();
     for line in report.lines() {
-        if !fenced && (line.starts_with("# ") || line.starts_with("## ")) {
-            skipped = ours.iter().any(|head| line.trim_end().eq_ignore_ascii_case(head));
+        if !in_fence && (line.starts_with("# ") || line.starts_with("## ")) {
+            skips = ours.iter().any(|head| line.trim_end().eq_ignore_ascii_case(head));
         }
-        fenced ^= is_fence(line);
-        if !skipped {
-            kept += line;
-            kept.push('\n');
+        in_fence ^= is_fence(line);
+        if !skips {
+            text += line;
+            text.push('\n');
         }
     }
-    kept.trim_end().to_owned()
+    text.trim_end().to_owned()
 }
 
 #[cfg(test)]

@@ -15,7 +15,6 @@ mod fit;
 mod knowledge;
 mod lines;
 mod markdown;
-mod said;
 mod story;
 
 use crate::artifact::check::pr_title;
@@ -33,8 +32,7 @@ pub(crate) use criteria::criterion_line;
 pub(crate) use delivered::delivered;
 pub(crate) use knowledge::listed as proposals_listed;
 pub(crate) use markdown::cell;
-pub(crate) use said::said_of_the_code;
-pub(crate) use story::judged;
+pub(crate) use story::{judged, said_of_the_code};
 
 /// Maximum number of refusals that are listed.
 const REFUSALS: usize = 3;
@@ -82,27 +80,27 @@ pub(crate) fn summary_of(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<Str
         Some(_) => title,
         None => format!("# Deliver {}", run.session.name),
     };
-    let proposed: String =
+    let facts: String =
         proposed_by_code(run).iter().map(|one| format!("\n{}\n", one.line())).collect();
-    let said = said_of_the_code(run, store)?;
-    if !said.is_empty() {
-        return Ok(format!("{title}\n\n{said}\n{proposed}"));
+    let words = said_of_the_code(run, store)?;
+    if !words.is_empty() {
+        return Ok(format!("{title}\n\n{words}\n{facts}"));
     }
     if let Some(change) = store.change_request()? {
-        return Ok(format!("{title}\n\n{}\n{proposed}", change.summary.trim()));
+        return Ok(format!("{title}\n\n{}\n{facts}", change.summary.trim()));
     }
     let features = store.features()?.features;
     let lines = features.iter().map(|feature| match feature.description.trim() {
         "" => feature.name.clone(),
         description => description.to_owned(),
     });
-    Ok(format!("{title}\n\n{}\n{proposed}", lines.collect::<Vec<_>>().join("\n\n")))
+    Ok(format!("{title}\n\n{}\n{facts}", lines.collect::<Vec<_>>().join("\n\n")))
 }
 
 impl Story {
     fn around(&self, own: &str) -> String {
-        let changed = self.size.added.saturating_add(self.size.removed);
-        fitted(&own_words(own, &OURS), self.sections(), room(changed))
+        let lines = self.size.added.saturating_add(self.size.removed);
+        fitted(&own_words(own, &OURS), self.sections(), room(lines))
     }
 
     /// The command that shows a document.
@@ -171,8 +169,8 @@ impl Story {
                 format!("; the result was different on {count} of {} earlier commits", before.len())
             }
         };
-        let found = cell(last, REASON);
-        format!("{found}, run by git-cowork on the files as committed{others}.")
+        let result = cell(last, REASON);
+        format!("{result}, run by git-cowork on the files as committed{others}.")
     }
 
     /// What the actor says about each correction of the code, on one line.
@@ -187,7 +185,7 @@ impl Story {
 
     /// The refusals that changed the delivered work, each on one line.
     fn rejected(&self) -> Section {
-        let refused = self.refused.iter().map(|said| {
+        let refusals = self.refused.iter().map(|said| {
             let by = match said.from.name() {
                 "human" => "a person",
                 "critic" => "the critic",
@@ -199,7 +197,7 @@ impl Story {
         });
         let attempts = self.attempts.iter();
         let attempts = attempts.map(|why| one_line_item("- a whole attempt was abandoned: ", why));
-        let mut items: Vec<String> = refused.chain(attempts).collect();
+        let mut items: Vec<String> = refusals.chain(attempts).collect();
         let more = items.len().saturating_sub(REFUSALS);
         items.truncate(REFUSALS);
         let all = format!("`git cowork log {}`", self.session);

@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::change::{self, ChangeStory};
-use super::markdown::{TITLE, cell};
 use crate::artifact::knowledge::Proposal;
 use crate::artifact::{
     BY_HAND, Feature, FeatureStatus, Feedback, Origin, Plan, Requirement, Severity, Store, Task,
@@ -12,16 +10,15 @@ use crate::git::{self, DiffStyle};
 use crate::pipeline::checks::not_covered;
 use crate::pipeline::evidence::recorded;
 use crate::pipeline::files::project_files;
-use crate::pipeline::protected_files;
+use crate::pipeline::report::change::{self, ChangeStory};
+use crate::pipeline::report::markdown::{TITLE, cell};
 use crate::pipeline::run::Run;
-use crate::pipeline::summary;
-use crate::pipeline::test_changes;
+use crate::pipeline::{commit_message, protected_files, test_changes};
 use crate::record;
 use crate::session::{
-    Attempt, CommittedFiles, Kind, RefNames, adopted, approval_of, attempts, key, reviewer_of,
-    start_of_code,
+    Attempt, Kind, RefNames, adopted, approval_of, attempts, key, reviewer_of, start_of_code,
 };
-use crate::stages;
+use crate::stages::{self, code_stage};
 
 /// Maximum characters of the text about one repository that was created in the working tree.
 const MADE_MAX: usize = 240;
@@ -105,21 +102,21 @@ impl Size {
 
 /// Changes that no person has decided on, and repositories created in the working tree.
 fn left_to_a_person(run: &Run<'_>) -> String {
-    let proposed = protected_files::left_to_a_person(run).unwrap_or_default();
-    let made = run.env.workspace.command_effects().repositories();
-    let made: String =
-        made.iter().map(|one| format!("- {}\n", cell(&one.told(), MADE_MAX))).collect();
+    let proposals = protected_files::left_to_a_person(run).unwrap_or_default();
+    let repositories = run.env.workspace.command_effects().repositories();
+    let list: String =
+        repositories.iter().map(|one| format!("- {}\n", cell(&one.told(), MADE_MAX))).collect();
     let title = "Repositories that commands or tools made in the working tree; remove what nobody \
                  needs:";
-    let made = (!made.is_empty()).then(|| format!("{title}\n\n{made}"));
-    let all = [proposed, made.unwrap_or_default()];
+    let section = (!list.is_empty()).then(|| format!("{title}\n\n{list}"));
+    let all = [proposals, section.unwrap_or_default()];
     all.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// Reads the data from records and history.
 pub(super) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<Story> {
     let git = run.env.git;
-    let changed = project_files::code_since_start(run, &run.session.tip)?;
+    let paths = project_files::code_since_start(run, &run.session.tip)?;
     // Without a check report, the commit of the code names the log of the tests, and who approved it.
     let name = &run.session.name;
     let proofs = match run.depth().has(stages::verifying()) {
@@ -137,7 +134,7 @@ pub(super) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result
         features: store.features()?.features,
         tasks: store.plan()?.tasks,
         session: run.session.name.to_string(),
-        size: Size::of(run, &changed)?,
+        size: Size::of(run, &paths)?,
         uncovered: not_covered(run, store)?,
         proofs,
         judged: judged(run),
@@ -154,15 +151,15 @@ pub(super) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result
         story.works_on.insert(task.id.clone(), features);
         story.tasks.push(task.clone());
     }
-    story.read_commits(run, &changed)?;
-    let checked = run.session.stage_entry(stages::verifying());
-    if let Some(entry) = checked.or_else(|| run.session.stage_entry(stages::code_stage())) {
-        let then = CommittedFiles::new(git, &run.session.name, &entry.commit);
+    story.read_commits(run, &paths)?;
+    let check = run.session.stage_entry(stages::verifying());
+    if let Some(entry) = check.or_else(|| run.session.stage_entry(stages::code_stage())) {
+        let then = run.files_at(&entry.commit);
         let features = Store::new(&then).features()?.features.into_iter();
         story.checked = features.map(|feature| (feature.id, feature.status)).collect();
     }
     if run.session.is_patch() {
-        let change = change::change_story(run, store, &changed)?;
+        let change = change::change_story(run, store, &paths)?;
         story.keep_what_is_done(&change);
         story.change = Some(change);
     }
@@ -173,11 +170,11 @@ pub(super) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result
     story
         .refused
         .sort_by_key(|said| (said.from != Origin::Human, std::cmp::Reverse(said.severity)));
-    let mut left = attempts(git, Some(&run.session.name))?;
-    left.retain(Attempt::can_be_undone);
+    let mut all = attempts(git, Some(&run.session.name))?;
+    all.retain(Attempt::can_be_undone);
     // A command that was killed and repeated has saved the same attempt twice.
-    left.dedup_by(|next, last| next.tip == last.tip && next.reason == last.reason);
-    story.attempts = left.into_iter().map(|attempt| attempt.reason).collect();
+    all.dedup_by(|next, last| next.tip == last.tip && next.reason == last.reason);
+    story.attempts = all.into_iter().map(|attempt| attempt.reason).collect();
     Ok(story)
 }
 
@@ -225,17 +222,18 @@ impl Story {
                     _ => self.beside.append(&mut files),
                 }
             }
-            let whose = match &entry.kind {
+            let owner = match &entry.kind {
                 Kind::Task(id) => id.as_str(),
                 _ => stages::code_stage().name(),
             };
             if entry.brings_code() {
                 // A task made from reviewers' comments is a correction as a whole.
-                let asked = self.tasks.iter().any(|one| one.id == whose && one.is_from_review());
-                let said = asked.then(|| summary::said_in(&entry.body)).into_iter();
-                let said = said.chain(summary::corrections_in(&entry.body));
-                let said = said.filter(|one| !one.is_empty());
-                self.corrected.extend(said.map(|one| (whose.to_owned(), one.to_owned())));
+                let is_review =
+                    self.tasks.iter().any(|one| one.id == owner && one.is_from_review());
+                let words = is_review.then(|| commit_message::said_in(&entry.body)).into_iter();
+                let words = words.chain(commit_message::corrections_in(&entry.body));
+                let words = words.filter(|one| !one.is_empty());
+                self.corrected.extend(words.map(|one| (owner.to_owned(), one.to_owned())));
             }
             if let Some(found) = entry.trailers.get(key::CHECKS) {
                 self.checks.push(found.to_owned());
@@ -260,8 +258,8 @@ impl Story {
     fn keep_what_is_done(&mut self, change: &ChangeStory) {
         let is_own = |id: &String| self.done.contains_key(id) || change.own_tasks.contains(id);
         self.tasks.retain(|task| is_own(&task.id));
-        let on = |task| self.works_on(task).iter().cloned();
-        let used: BTreeSet<String> = self.tasks.iter().flat_map(on).collect();
+        let features_of = |task| self.works_on(task).iter().cloned();
+        let used: BTreeSet<String> = self.tasks.iter().flat_map(features_of).collect();
         let used = self.features.iter().filter(|feature| used.contains(&feature.id));
         let met: BTreeSet<&String> = used.flat_map(|feature| &feature.requirement_ids).collect();
         let is_touched =
@@ -276,4 +274,26 @@ impl Story {
     pub(super) fn works_on(&self, task: &Task) -> &[String] {
         self.works_on.get(&task.id).map_or(&[], Vec::as_slice)
     }
+}
+
+/// What the actor of the last planned task, or of a change without tasks, said about the code; may
+/// be empty. Tasks made from reviewers' comments and later corrections are not the whole.
+pub(crate) fn said_of_the_code(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result<String> {
+    let plan = store.plan()?;
+    let is_planned =
+        |id: &String| !plan.tasks.iter().any(|task| task.id == *id && task.is_from_review());
+    let history = &run.session.history;
+    let mut last = history.iter().rev().filter(|entry| matches!(entry.kind, Kind::Task(_)));
+    if let Some(entry) = last.clone().find(|e| matches!(&e.kind, Kind::Task(id) if is_planned(id)))
+    {
+        return Ok(commit_message::said_in(&entry.body).to_owned());
+    }
+    if last.next().is_some() {
+        return Ok(String::new());
+    }
+    let mut whole = history.iter().filter(|entry| entry.kind == Kind::Stage(code_stage()));
+    let words = whole.find_map(|entry| {
+        Some(commit_message::said_of_the_whole(&entry.body)).filter(|said| !said.is_empty())
+    });
+    Ok(words.unwrap_or_default().to_owned())
 }

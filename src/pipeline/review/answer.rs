@@ -1,21 +1,22 @@
-//! Answers a waiting review: makes one commit, and runs nothing.
+//! Answers a waiting review, or approves a completed stage: makes one commit, and runs nothing.
 
 use crate::error::Error;
 use crate::gate::{AfterEdit, Decision, EditResult, Editor, Reply};
-use crate::git::Oid;
-use crate::pipeline::draft::stop;
-use crate::pipeline::edits::{self, records, taken_back};
-use crate::pipeline::files::approved_content;
-use crate::pipeline::history::rewind::before;
-use crate::pipeline::history::{dropped, resume_stage};
+use crate::git::{self, Oid};
+use crate::pipeline::draft::keep;
+use crate::pipeline::draft_state::DraftState;
+use crate::pipeline::edits::{self, records};
+use crate::pipeline::files::{approved_content, project_files};
+use crate::pipeline::history::resume_stage;
+use crate::pipeline::history::rewind::{self, before};
 use crate::pipeline::outcome::TRY_AGAIN;
-use crate::pipeline::progress::Progress;
 use crate::pipeline::review::{broken_edit, feedback, shown};
 use crate::pipeline::run::Run;
+use crate::pipeline::step::Step;
 use crate::record::{self, Recorded, ReviewRecord};
-use crate::session::{Session, Verdict, Waiting, key};
+use crate::session::{Entry, Session, Verdict, Waiting, key};
 use crate::stage::Stage;
-use crate::stages::StageSpec;
+use crate::stages::{Approves, StageSpec};
 use crate::verify::require_readable;
 
 /// A person's answer to a waiting draft.
@@ -51,11 +52,11 @@ pub(crate) fn give_answer(
     require_readable(run.env.git, &run.session)?;
     let spec = run.session.row(waiting.stage);
     run.stage.set(spec.stage);
-    let taken = approved_content::take_persons_code(run, spec, None)?;
+    let paths = approved_content::take_persons_code(run, spec, None)?;
     let result = record_answer(run, spec, &waiting, answer, editor);
     if !matches!(result, Ok(Some(_))) {
-        stop::stop_cleanly(run, None)?;
-        run.env.workspace.written().forget(&taken)?;
+        keep::stop_cleanly(run, None)?;
+        run.env.workspace.written().forget(&paths)?;
     }
     result
 }
@@ -80,7 +81,7 @@ pub fn require_waiting(session: &Session) -> anyhow::Result<Waiting> {
 
 fn record_answer(
     run: &mut Run<'_>,
-    spec: &StageSpec,
+    spec: &'static StageSpec,
     waiting: &Waiting,
     answer: Answer,
     editor: &Editor,
@@ -161,7 +162,7 @@ fn record_answer(
     edits::tell_of_edited_earlier(run, spec)?;
     if verdict == Verdict::Aborted && back.is_none() {
         // Save the draft, so that `undo` can restore it. The way back saves it by itself.
-        dropped::keep_aborted(run, spec.stage)?;
+        rewind::keep_aborted(run, spec.stage)?;
     }
     let code = match &bytes {
         Some(bytes) => approved_content::code_digest(run, bytes)?,
@@ -207,10 +208,10 @@ fn weigh(
         };
         run.note(format!("{goes} to the actor, so this is feedback, not a pass"));
     }
-    let said: Vec<String> =
+    let remarks: Vec<String> =
         (!words.is_empty()).then_some(words).into_iter().chain(comments).collect();
-    if !said.is_empty() {
-        return Ok((Verdict::Feedback, said));
+    if !remarks.is_empty() {
+        return Ok((Verdict::Feedback, remarks));
     }
     let missing = shown::missing(run, spec)?;
     if !missing.is_empty() {
@@ -223,9 +224,12 @@ fn weigh(
         .hint("or restore what was deleted: git checkout HEAD -- .cowork")
         .into());
     }
-    let drafted = approved_content::content_at(run, spec, &waiting.draft.commit)?;
-    let same =
-        drafted.same(run.env.git, &run.session, &approved_content::content_now(run, spec)?)?;
+    let draft_content = approved_content::content_at(run, spec, &waiting.draft.commit)?;
+    let same = draft_content.same(
+        run.env.git,
+        &run.session,
+        &approved_content::content_now(run, spec)?,
+    )?;
     Ok((if same { Verdict::Passed } else { Verdict::Edited }, Vec::new()))
 }
 
@@ -245,16 +249,14 @@ fn edit(
             .into());
     }
     let mut verdict = Verdict::Passed;
-    let mut progress = Progress::default();
-    progress.newest.commit = Some(run.session.tip.clone());
     loop {
         if let EditResult::Changed(_) = editor.open(&files)? {
             verdict = Verdict::Edited;
         }
         let (Some(gate), Verdict::Edited) = (&run.env.gate, verdict) else { break };
         let with_checks = !feedback::has_comments(run, spec, &waiting.draft.commit)?;
-        let shown = progress.newest.commit.as_ref();
-        let broken = broken_edit::broken(run, spec, &progress, shown, with_checks)?;
+        let (draft, shown) = (DraftState::default(), Some(&run.session.tip));
+        let broken = broken_edit::broken(run, spec, &draft, shown, with_checks)?;
         if broken.lines.is_empty() {
             break;
         }
@@ -262,7 +264,7 @@ fn edit(
             AfterEdit::EditAgain => {}
             AfterEdit::HandOver | AfterEdit::Leave => return Ok(None),
             AfterEdit::TakeBack => {
-                run.note(taken_back::put_back(run, spec, &waiting.draft.commit, "")?);
+                run.note(edits::put_back(run, spec, &waiting.draft.commit, "")?);
                 return Ok(None);
             }
         }
@@ -272,25 +274,122 @@ fn edit(
 
 /// Shows the gate until there is an answer. It is shown again after a person edited code or
 /// reverted an edit.
-fn looked(run: &Run<'_>, spec: &StageSpec, waiting: &Waiting) -> anyhow::Result<Decision> {
+fn looked(
+    run: &mut Run<'_>,
+    spec: &'static StageSpec,
+    waiting: &Waiting,
+) -> anyhow::Result<Decision> {
     let mut reply = None;
-    let mut shown = None;
+    let mut last_shown = None;
     loop {
-        let mut progress = resume_stage::resume(run, spec)?.unwrap_or_default();
-        progress.readings.person = shown.clone().or(progress.readings.person);
-        match shown::ask_person(run, spec, &progress, false, reply.take())? {
+        let mut step = Step::new(run, spec);
+        resume_stage::resume(&mut step)?;
+        step.draft.readings.person = last_shown.clone().or(step.draft.readings.person);
+        match shown::ask_person(&step, false, reply.take())? {
             Decision::Look => {
                 approved_content::take_persons_code(run, spec, None)?;
                 records::settle(run)?;
-                shown = Some(waiting.draft.commit.clone());
+                last_shown = Some(waiting.draft.commit.clone());
                 reply = Some(Reply { text: String::new(), redraws: true, calls: false });
             }
             Decision::TakeBack => {
-                let text =
-                    taken_back::put_back(run, spec, &waiting.draft.commit, taken_back::AT_GATE)?;
+                let text = edits::put_back(run, spec, &waiting.draft.commit, edits::AT_GATE)?;
                 reply = Some(Reply { text, redraws: true, calls: false });
             }
             decision => return Ok(decision),
         }
+    }
+}
+
+/// Makes sure that a session has completed a stage.
+///
+/// # Errors
+/// Exit 5 if it has not.
+pub fn require_completed(session: &Session, stage: Stage) -> anyhow::Result<()> {
+    if session.done().contains(&stage) {
+        return Ok(());
+    }
+    let name = &session.name;
+    Err(Error::repository(format!("'{name}' has not completed {stage}"))
+        .hint(format!("continue: git cowork resume {name}"))
+        .into())
+}
+
+/// Records that a person approves the content of a completed stage at the tip.
+///
+/// # Errors
+/// Exit 5: the stage is not completed, or its files have uncommitted changes.
+pub(crate) fn approve(run: &mut Run<'_>, stage: Stage) -> anyhow::Result<Oid> {
+    let (git, tip) = (run.env.git, run.session.tip.clone());
+    require_completed(&run.session, stage)?;
+    require_readable(git, &run.session)?;
+    let spec = run.session.row(stage);
+    let paths = match spec.approves {
+        Approves::Artifacts => approved_content::document_paths(run, spec),
+        Approves::Tree => project_files::code_since_start(run, &tip)?,
+    };
+    if let Some(entry) = git::status::of(git, &paths)?.first() {
+        return Err(Error::repository(format!("{} has your uncommitted changes", entry.path))
+            .hint("commit it (git commit) or stash it (git stash), then run the command again")
+            .into());
+    }
+    records::put_back_json(run)?;
+    let before = run.recorder().tree(&tip)?;
+    let result = approve_now(run, spec, &tip, &paths);
+    if result.is_err() {
+        // A refused approval leaves no records behind that were written for it.
+        let new_paths = git::paths::changed(git, &before, &run.recorder().tree(&tip)?)?;
+        git::paths::restore_worktree(git, &before, &new_paths)?;
+        run.env.workspace.written().forget(&new_paths)?;
+    }
+    result
+}
+
+/// Adapts the records to the documents, and commits the approval of these paths of a stage.
+fn approve_now(
+    run: &mut Run<'_>,
+    spec: &StageSpec,
+    tip: &Oid,
+    paths: &[String],
+) -> anyhow::Result<Oid> {
+    let (git, stage) = (run.env.git, spec.stage);
+    // The records follow what a person has committed in the documents.
+    let (bytes, records) = match spec.approves {
+        Approves::Artifacts => {
+            let unread = records::settle(run)?.refusals;
+            if !unread.is_empty() {
+                let hint = "correct it and commit it (git commit), then run the command again";
+                return Err(Error::repository(unread.join("\n")).hint(hint).into());
+            }
+            let edits = git::status::of(git, paths)?.into_iter().map(|entry| entry.path);
+            (approved_content::content_now(run, spec)?, edits.collect())
+        }
+        Approves::Tree => (approved_content::content_at(run, spec, tip)?, Vec::new()),
+    };
+    if bytes.0.is_empty() {
+        return Err(Error::repository(format!(
+            "{stage} of '{}' has no document",
+            run.session.name
+        ))
+        .into());
+    }
+    let code = approved_content::code_digest(run, &bytes)?;
+    let review = ReviewRecord {
+        stage,
+        verdict: Verdict::Passed,
+        iteration: run.session.stage_entry(stage).map_or(1, Entry::iterations),
+        bytes: Some(&bytes),
+        code: code.as_deref(),
+        words: "",
+        then: None,
+    };
+    match record::review::commit_approval(&run.recorder(), tip, &records, &review)? {
+        Recorded::Done(commit) => {
+            run.advance(&commit)?;
+            Ok(commit)
+        }
+        Recorded::Refused(why) => Err(Error::repository(why.to_string())
+            .hint("fix the reported problem, then run the command again")
+            .into()),
     }
 }

@@ -5,9 +5,9 @@ use crate::artifact::Files;
 use crate::artifact::check::Finding;
 use crate::gate::Broken;
 use crate::git::Oid;
-use crate::pipeline::draft::checks;
+use crate::pipeline::checks;
+use crate::pipeline::draft_state::DraftState;
 use crate::pipeline::edits::records;
-use crate::pipeline::progress::Progress;
 use crate::pipeline::run::Run;
 use crate::stages::{Approves, StageSpec};
 
@@ -16,7 +16,7 @@ use crate::stages::{Approves, StageSpec};
 pub(crate) fn broken(
     run: &Run<'_>,
     spec: &StageSpec,
-    progress: &Progress,
+    draft: &DraftState,
     shown: Option<&Oid>,
     with_checks: bool,
 ) -> anyhow::Result<Broken> {
@@ -24,9 +24,9 @@ pub(crate) fn broken(
     if !lines.is_empty() {
         return Ok(Broken { lines, is_readable: false });
     }
-    let checked = with_checks && spec.approves == Approves::Artifacts;
-    let lines = match checked {
-        true => records::as_settled(run, |files| refused(run, spec, progress, files))?,
+    let runs_checks = with_checks && spec.approves == Approves::Artifacts;
+    let lines = match runs_checks {
+        true => records::as_settled(run, |files| refused(run, spec, draft, files))?,
         false => Vec::new(),
     };
     Ok(Broken { lines, is_readable: true })
@@ -36,10 +36,10 @@ pub(crate) fn broken(
 fn refused(
     run: &Run<'_>,
     spec: &StageSpec,
-    progress: &Progress,
+    draft: &DraftState,
     files: &dyn Files,
 ) -> anyhow::Result<Vec<String>> {
-    let report = checks::report_on(run, spec, progress, files)?;
+    let report = checks::report_on(run, spec, draft, files)?;
     report.findings.iter().map(|finding| placed(spec, files, finding)).collect()
 }
 

@@ -6,31 +6,25 @@ use crate::artifact::{Feedback, Files as _, Origin};
 use crate::gate::comments;
 use crate::git::Oid;
 use crate::pipeline::draft::keep;
-use crate::pipeline::outcome::StepOutcome;
-use crate::pipeline::progress::{Next, Progress};
+use crate::pipeline::draft_state::Next;
 use crate::pipeline::run::Run;
+use crate::pipeline::step::Step;
 use crate::pipeline::{edits, protected_files};
-use crate::session::CommittedFiles;
 use crate::stages::{Approves, StageSpec};
 
 /// Records a person's words as feedback and requests the next draft.
-pub(crate) fn take_answer(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-    words: &[String],
-) -> anyhow::Result<StepOutcome> {
-    run.give_feedback(persons_words(run, spec, progress.iteration, words))?;
-    progress.next = Next::Draft;
-    Ok(StepOutcome::Again)
+pub(crate) fn take_answer(step: &mut Step<'_, '_>, words: &[String]) -> anyhow::Result<()> {
+    step.run.give_feedback(persons_words(step.run, step.spec, step.draft.iteration, words))?;
+    step.draft.next = Next::Draft;
+    Ok(())
 }
 
 /// Deletes saved comments on hunks if `words`, which are recorded as feedback, contain them. Other
 /// comments remain until they are sent.
 pub(crate) fn forget_comments(run: &Run<'_>, spec: &StageSpec, words: &str) -> anyhow::Result<()> {
     let file = crate::gate::comments_file(run.env.state.path(), spec.stage);
-    let written = std::fs::read_to_string(&file).unwrap_or_default();
-    if !words.contains(written.trim()) {
+    let text = std::fs::read_to_string(&file).unwrap_or_default();
+    if !words.contains(text.trim()) {
         return Ok(());
     }
     match std::fs::remove_file(&file) {
@@ -48,39 +42,34 @@ pub(crate) fn persons_words(
     number: u32,
     words: &[String],
 ) -> Vec<Feedback> {
-    let said = |words: &String| run.feedback(spec.stage, number, Origin::Human, words);
-    words.iter().map(said).collect()
+    let entry = |words: &String| run.feedback(spec.stage, number, Origin::Human, words);
+    words.iter().map(entry).collect()
 }
 
 /// Records the comments in a person's edit as feedback on the draft. The edit was made between
 /// runs, or while a judge read the draft.
-pub(crate) fn take_up_comments(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-) -> anyhow::Result<()> {
-    let Some(edit) = progress.newest.edit.clone() else { return Ok(()) };
-    let comments = take_comments(run, spec, &edit.since)?;
+pub(crate) fn take_up_comments(step: &mut Step<'_, '_>) -> anyhow::Result<()> {
+    let Some(edit) = step.draft.edit.clone() else { return Ok(()) };
+    let comments = take_comments(step.run, step.spec, &edit.since)?;
     if comments.is_empty() {
         return Ok(());
     }
     // The rest of the edit, without the comments.
-    progress.newest.edit = edits::edit_since(run, spec, &edit.since)?.and_then(|mut rest| {
+    step.draft.edit = edits::edit_since(step.run, step.spec, &edit.since)?.and_then(|mut rest| {
         rest.files.retain(|file| edit.files.contains(file));
         (!rest.files.is_empty()).then_some(rest)
     });
-    if progress.next == Next::Review {
-        keep::keep(run, spec, progress)?;
-        progress.readings.person.clone_from(&progress.newest.commit);
+    if step.draft.next == Next::Review {
+        keep::keep(step)?;
+        step.draft.readings.person.clone_from(&step.draft.commit);
     }
-    take_answer(run, spec, progress, &comments)?;
-    Ok(())
+    take_answer(step, &comments)
 }
 
 /// True if a person has written comments into the stage's documents since `shown`.
 pub(crate) fn has_comments(run: &Run<'_>, spec: &StageSpec, shown: &Oid) -> anyhow::Result<bool> {
     let prefix = &run.env.config.review.comment_prefix;
-    let before = CommittedFiles::new(run.env.git, &run.session.name, shown);
+    let before = run.files_at(shown);
     let files = run.files();
     for artifact in spec.artifacts.iter().filter(|_| spec.approves == Approves::Artifacts) {
         let Some(text) = files.read(*artifact)? else { continue };
@@ -99,25 +88,25 @@ pub(crate) fn take_comments(
     spec: &StageSpec,
     shown: &Oid,
 ) -> anyhow::Result<Vec<String>> {
-    let mut found = Vec::new();
+    let mut details = Vec::new();
     if spec.approves == Approves::Tree {
-        return Ok(found);
+        return Ok(details);
     }
     let prefix = &run.env.config.review.comment_prefix;
-    let before = CommittedFiles::new(run.env.git, &run.session.name, shown);
+    let before = run.files_at(shown);
     let files = run.files();
     for artifact in spec.artifacts {
         let Some(text) = files.read(*artifact)? else { continue };
         let old = before.read(*artifact)?.unwrap_or_default();
-        let taken = comments::take(&text, &old, prefix);
-        if taken.text != text {
+        let result = comments::take(&text, &old, prefix);
+        if result.text != text {
             protected_files::tell_of_user_files(run);
-            files.write(*artifact, &taken.text)?;
+            files.write(*artifact, &result.text)?;
             // The write saved a copy with the comments in the state directory. No edit was
             // overwritten, so the copy is not reported.
             run.env.workspace.command_effects().take_user_files();
         }
-        found.extend(taken.comments.iter().map(|c| c.details(artifact.file_name())));
+        details.extend(result.comments.iter().map(|c| c.details(artifact.file_name())));
     }
-    Ok(found)
+    Ok(details)
 }

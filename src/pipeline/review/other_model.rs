@@ -5,8 +5,7 @@ use crate::error::{Kind, hints_of, kind_of};
 use crate::gate::terminal::{Text, text};
 use crate::gate::{Gate, choose};
 use crate::pipeline::other_models::{Candidate, Candidates, Taken};
-use crate::pipeline::progress::Progress;
-use crate::pipeline::run::Run;
+use crate::pipeline::step::Step;
 use crate::stage::Role;
 use crate::stages::StageSpec;
 
@@ -14,43 +13,39 @@ use crate::stages::StageSpec;
 const NAMED: usize = 12;
 
 /// Lets a person choose another model. Returns whether one was chosen, and a message.
-pub(crate) async fn take(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-) -> anyhow::Result<(bool, String)> {
-    let (Some(gate), Some(others)) = (&run.env.gate, run.env.others) else {
+pub(crate) async fn take(step: &mut Step<'_, '_>) -> anyhow::Result<(bool, String)> {
+    let (Some(gate), Some(others)) = (&step.run.env.gate, step.run.env.others) else {
         return Ok((false, "no other model can be chosen here".to_owned()));
     };
-    let listed = match others.list().await {
+    let candidates = match others.list().await {
         Ok(listed) => listed,
         Err(error) => return refused(&error).map(|why| (false, why)),
     };
-    for problem in &listed.problems {
-        run.warn(problem.clone());
+    for problem in &candidates.problems {
+        step.run.warn(problem.clone());
     }
-    let now = run.player(spec.stage, Role::Actor)?.name;
-    let taken = match ask(gate, spec, &listed, &now)? {
+    let now = step.run.player(step.spec.stage, Role::Actor)?.name;
+    let choice = match ask(gate, step.spec, &candidates, &now)? {
         Ok(taken) => taken,
         Err(why) => return Ok((false, why)),
     };
-    let usual = run.env.config.model_for(spec.stage, Role::Actor)?.0;
-    if taken.render() == now {
+    let usual = step.run.env.config.model_for(step.spec.stage, Role::Actor)?.0;
+    if choice.render() == now {
         return Ok((false, "that model makes the next draft anyway".to_owned()));
     }
-    if taken.render() == usual {
-        run.taken.replace(None);
-        progress.taken = None;
+    if choice.render() == usual {
+        step.run.taken.replace(None);
+        step.draft.taken = None;
     } else {
-        let player = match others.open(&taken).await {
+        let player = match others.open(&choice).await {
             Ok(player) => player,
             Err(error) => return refused(&error).map(|why| (false, why)),
         };
-        run.taken.replace(Some((spec.stage, player)));
-        progress.taken = Some(taken);
+        step.run.taken.replace(Some((step.spec.stage, player)));
+        step.draft.taken = Some(choice);
     }
-    let name = run.player(spec.stage, Role::Actor)?.model.name().to_owned();
-    let stage = spec.stage;
+    let name = step.run.player(step.spec.stage, Role::Actor)?.model.name().to_owned();
+    let stage = step.spec.stage;
     Ok((
         true,
         format!(
@@ -60,29 +55,27 @@ pub(crate) async fn take(
 }
 
 /// Restores a person's choice for this stage from an earlier run.
-pub(crate) async fn take_up(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-) -> anyhow::Result<()> {
-    run.taken.replace(None);
-    let (Some(taken), Some(others)) = (&progress.taken, run.env.others) else { return Ok(()) };
+pub(crate) async fn take_up(step: &mut Step<'_, '_>) -> anyhow::Result<()> {
+    step.run.taken.replace(None);
+    let (Some(taken), Some(others)) = (&step.draft.taken, step.run.env.others) else {
+        return Ok(());
+    };
     if others.is_overruled() {
-        progress.taken = None;
+        step.draft.taken = None;
         return Ok(());
     }
     match others.open(taken).await {
         Ok(player) => {
-            run.taken.replace(Some((spec.stage, player)));
+            step.run.taken.replace(Some((step.spec.stage, player)));
         }
         Err(error) => {
             let (why, what) = (refused(&error)?, taken.render());
-            let usual = run.player(spec.stage, Role::Actor)?.model.name().to_owned();
-            run.warn(format!(
+            let usual = step.run.player(step.spec.stage, Role::Actor)?.model.name().to_owned();
+            step.run.warn(format!(
                 "{what} was chosen for the next draft but cannot be used, \
                  so {usual} makes the draft: {why}"
             ));
-            progress.taken = None;
+            step.draft.taken = None;
         }
     }
     Ok(())
@@ -113,22 +106,22 @@ fn ask(
         return Ok(Err(format!("{only}\nhint: add one as [models.NAME] to your configuration")));
     }
     let labels: Vec<String> = models.iter().map(|one| label(one, now)).collect();
-    let typed = "another one, by its name";
+    let by_name = "another one, by its name";
     let choices: Vec<(Option<usize>, &str)> = labels
         .iter()
         .enumerate()
         .map(|(at, label)| (Some(at), label.as_str()))
-        .chain([(None, typed)])
+        .chain([(None, by_name)])
         .collect();
     let prompt = format!("Which model makes the next drafts of {}?", spec.stage);
-    let unchanged = || Ok(Err("nothing was changed".to_owned()));
+    let no_change = || Ok(Err("nothing was changed".to_owned()));
     match choose(gate.terminal, &prompt, &choices, None)? {
         Some(Some(at)) => Ok(Ok(models[at].taken.clone())),
         Some(None) => match text(gate.terminal, "model: ")? {
             Text::Given(name) => Ok(named(models, &name)),
-            Text::Nothing | Text::End => unchanged(),
+            Text::Nothing | Text::End => no_change(),
         },
-        None => unchanged(),
+        None => no_change(),
     }
 }
 
@@ -144,13 +137,13 @@ fn label(one: &Candidate, now: &str) -> String {
 
 /// The model with this name: one of the configuration, or else one that a server lists.
 fn named(models: &[Candidate], name: &str) -> Result<Taken, String> {
-    let configured = |one: &&Candidate| one.taken.id.is_none() && one.taken.name == name;
-    let listed = |one: &&Candidate| one.model == name;
-    let found = models.iter().find(configured).or_else(|| models.iter().find(listed));
-    found.map(|one| one.taken.clone()).ok_or_else(|| {
+    let is_configured = |one: &&Candidate| one.taken.id.is_none() && one.taken.name == name;
+    let is_listed = |one: &&Candidate| one.model == name;
+    let candidate = models.iter().find(is_configured).or_else(|| models.iter().find(is_listed));
+    candidate.map(|one| one.taken.clone()).ok_or_else(|| {
         let names: Vec<&str> = models.iter().take(NAMED).map(|one| one.model.as_str()).collect();
         let more = if models.len() > NAMED { ", …" } else { "" };
-        let known = names.join(", ");
-        format!("no model is called '{name}', so nothing was changed; known models: {known}{more}")
+        let list = names.join(", ");
+        format!("no model is called '{name}', so nothing was changed; known models: {list}{more}")
     })
 }

@@ -5,71 +5,51 @@ use crate::agent::WithWords;
 use crate::error::{Kind, hints_of, kind_of};
 use crate::event::Event;
 use crate::gate::Reply;
-use crate::pipeline::brief::conversation;
 use crate::pipeline::brief::part::Part;
-use crate::pipeline::brief::reader;
+use crate::pipeline::brief::{conversation, reader};
 use crate::pipeline::draft::keep;
-use crate::pipeline::progress::Progress;
 use crate::pipeline::prompts::{QUESTION, Variables};
-use crate::pipeline::run::Run;
-use crate::pipeline::usage;
+use crate::pipeline::step::{self, Step};
 use crate::stage::Role;
-use crate::stages::{CHALLENGER, StageSpec};
+use crate::stages::CHALLENGER;
 
 /// Asks the question, shows the answer and saves both with the draft. Returns the gate's reply.
-pub(crate) async fn ask(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &mut Progress,
-    question: &str,
-) -> anyhow::Result<Reply> {
-    let answered = answer(run, spec, progress, question).await;
-    progress.newest.credit.merge(usage::take_credit(run));
-    let said = |text: String| Reply { text, redraws: false, calls: true };
-    let answer = match answered {
+pub(crate) async fn ask(step: &mut Step<'_, '_>, question: &str) -> anyhow::Result<Reply> {
+    let result = answer(step, question).await;
+    step.draft.credit.merge(step::take_credit(step.run));
+    let reply = |text: String| Reply { text, redraws: false, calls: true };
+    let answer = match result {
         Ok(answer) => answer,
-        Err(error) if kind_of(&error) == Kind::Model => return Ok(said(no_answer(&error))),
+        Err(error) if kind_of(&error) == Kind::Model => return Ok(reply(no_answer(&error))),
         Err(error) => return Err(error),
     };
     if answer.trim().is_empty() {
-        return Ok(said("the actor gave no answer".to_owned()));
+        return Ok(reply("the actor gave no answer".to_owned()));
     }
-    let (stage, iteration) = (spec.stage, progress.iteration);
-    keep::keep_answer(run, spec, progress, (question, &answer))?;
+    let (stage, iteration) = (step.spec.stage, step.draft.iteration);
+    keep::keep_answer(step, (question, &answer))?;
     let question = question.to_owned();
-    run.env.sink.emit(Event::QuestionAnswered { stage, iteration, question, answer });
-    Ok(said(String::new()))
+    step.run.env.sink.emit(Event::QuestionAnswered { stage, iteration, question, answer });
+    Ok(reply(String::new()))
 }
 
-async fn answer(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &Progress,
-    question: &str,
-) -> anyhow::Result<String> {
-    let variables = conversation::brief_variables(run, spec, progress)?;
+async fn answer(step: &Step<'_, '_>, question: &str) -> anyhow::Result<String> {
+    let variables = conversation::brief_variables(step)?;
+    let variables = Variables { question: question.to_owned(), ..variables };
     let part = Part {
-        spec,
-        role: Role::Actor,
-        prompt: QUESTION,
         again: Some(QUESTION),
-        tools: CHALLENGER.tools(),
-        closing: Vec::new(),
-        iteration: progress.iteration,
-        task: None,
-        question: Some(number(run, spec, progress)),
-        opening: None,
-        extra: reader::draft_for_reader(run, spec)?,
-        variables: Variables { question: question.to_owned(), ..variables },
+        question: Some(number(step)),
+        extra: reader::draft_for_reader(step.run, step.spec)?,
+        ..Part::new(step, Role::Actor, QUESTION, CHALLENGER.tools(), variables)
     };
-    let refusals = progress.refusals;
-    Ok(conversation::converse(run, &part, refusals, &mut WithWords).await?.text)
+    let refusals = step.draft.refusals;
+    Ok(conversation::converse(step.run, &part, refusals, &mut WithWords).await?.text)
 }
 
 /// The number of this question about the draft: each question has its own transcript.
-fn number(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> u32 {
-    let begins = format!("{}.{}.{}.question-", spec.stage, progress.iteration, Role::Actor);
-    let files = std::fs::read_dir(run.env.state.transcripts()).into_iter().flatten().flatten();
+fn number(step: &Step<'_, '_>) -> u32 {
+    let begins = format!("{}.{}.{}.question-", step.spec.stage, step.draft.iteration, Role::Actor);
+    let files = std::fs::read_dir(step.run.env.state.transcripts()).into_iter().flatten().flatten();
     let numbers = files.filter_map(|file| {
         let name = file.file_name().into_string().ok()?;
         name.strip_prefix(&begins)?.strip_suffix(".jsonl")?.parse::<u32>().ok()

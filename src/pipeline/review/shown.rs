@@ -1,17 +1,15 @@
 //! Collects what the gate shows of a draft.
 
-use crate::artifact::{Artifact, Store};
-use crate::gate::{Actor, Decision, Document, Draft, Reply};
+use crate::artifact::{Artifact, Priority, Store};
+use crate::gate::{Actor, Decision, Document, Draft, Record, Records, Reply};
 use crate::git::DiffStyle;
-use crate::pipeline::change;
-use crate::pipeline::draft::{checks, self_review};
-use crate::pipeline::edits;
+use crate::pipeline::draft::self_review;
+use crate::pipeline::draft_state::Edit;
 use crate::pipeline::files::{approved_content, open_gate};
-use crate::pipeline::progress::edit::Edit;
-use crate::pipeline::progress::{self, Progress};
-use crate::pipeline::review::{broken_edit, record_table, since_last_review};
+use crate::pipeline::review::{broken_edit, since_last_review};
 use crate::pipeline::run::Run;
-use crate::pipeline::usage;
+use crate::pipeline::step::Step;
+use crate::pipeline::{change, checks, draft_count, edits};
 use crate::session::Asks;
 use crate::stage::Role;
 use crate::stages::{Approves, StageSpec};
@@ -19,88 +17,91 @@ use crate::stages::{Approves, StageSpec};
 /// Shows the draft and asks; if `shared`, as in a run, people at other terminals are asked as well.
 /// `reply` is the message about the previous key.
 pub(crate) fn ask_person(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &Progress,
+    step: &Step<'_, '_>,
     shared: bool,
     reply: Option<Reply>,
 ) -> anyhow::Result<Decision> {
-    let Some(gate) = &run.env.gate else { return Ok(Decision::Stop) };
-    let files = run.files();
-    let store = Store::new(&files);
-    let report = checks::check_report(run, spec, progress)?;
-    let can_pass = missing(run, spec)?.is_empty();
-    let from = approved_content::shown_from(run, spec);
-    let tree = run.recorder().tree(&run.session.tip)?;
-    let full =
-        |color| approved_content::shown_diff_in(run, spec, &from, &tree, DiffStyle::Patch, color);
-    let diffstat = match spec.approves {
+    let Some(gate) = &step.run.env.gate else { return Ok(Decision::Stop) };
+    let store = step.run.store();
+    let report = checks::check_report(step.run, step.spec, &step.draft)?;
+    let can_pass = missing(step.run, step.spec)?.is_empty();
+    let from = approved_content::shown_from(step.run, step.spec);
+    let tree = step.run.tree()?;
+    let full = |color| {
+        approved_content::shown_diff_in(step.run, step.spec, &from, &tree, DiffStyle::Patch, color)
+    };
+    let diffstat = match step.spec.approves {
         Approves::Tree => {
-            Some(approved_content::shown_diff(run, spec, &from, &tree, DiffStyle::Stat)?)
+            Some(approved_content::shown_diff(step.run, step.spec, &from, &tree, DiffStyle::Stat)?)
         }
         Approves::Artifacts => None,
     };
-    let earlier = run.session.earlier(spec.stage);
-    let edit = edit(run, spec, progress, shared)?;
-    let look = since_last_review::since_last_review(run, spec, progress, &tree, edit.as_ref())?;
+    let earlier = step.run.session.earlier(step.spec.stage);
+    let edit = edit(step, shared)?;
+    let look = since_last_review::since_last_review(step, &tree, edit.as_ref())?;
     if shared {
         let findings = report.findings.iter().map(|finding| finding.details.clone());
         let remarks =
-            progress.gate.note.iter().cloned().chain(findings).chain(report.warnings.clone());
-        let (iteration, remarks) = (progress.iteration, remarks.collect());
+            step.draft.gate.note.iter().cloned().chain(findings).chain(report.warnings.clone());
+        let (iteration, remarks) = (step.draft.iteration, remarks.collect());
         let asks = if can_pass { Asks::Draft } else { Asks::Lacking };
-        open_gate::open(run, spec, &tree, iteration, (asks, remarks))?;
+        open_gate::open(step.run, step.spec, &tree, iteration, (asks, remarks))?;
     }
-    let order = run.session.order();
-    let number = order.iter().position(|stage| *stage == spec.stage).map_or(0, |at| at + 1);
-    let code = match spec.approves {
-        Approves::Tree => approved_content::shown_paths(run, spec, &from, &tree)?,
+    let order = step.run.session.order();
+    let number = order.iter().position(|stage| *stage == step.spec.stage).map_or(0, |at| at + 1);
+    let code = match step.spec.approves {
+        Approves::Tree => approved_content::shown_paths(step.run, step.spec, &from, &tree)?,
         Approves::Artifacts => Vec::new(),
     };
     gate.ask(&Draft {
-        stage: spec.stage,
+        stage: step.spec.stage,
         place: (number, order.len()),
-        records: record_table::record_table(spec, &store, &look.added),
-        code: code.iter().map(|path| run.env.git.top().join(path)).collect(),
-        iteration: progress.iteration,
-        limit: progress::allowed(run, spec, progress)?,
-        spent: usage::stage_so_far(run, progress),
+        records: record_table(step.spec, &store, &look.added),
+        code: code.iter().map(|path| step.run.env.git.top().join(path)).collect(),
+        iteration: step.draft.iteration,
+        limit: draft_count::allowed(step)?,
+        spent: step.spent(),
         can_pass,
-        documents: shown_documents(run, spec, &store)?,
+        documents: shown_documents(step.run, step.spec, &store)?,
         since: look.since,
         passed: report.passed,
         findings: report.findings.into_iter().map(|finding| finding.details).collect(),
         warnings: report.warnings,
         said: look.said,
-        unfixed: self_review::unfixed_about(run, spec, progress)?,
+        unfixed: self_review::unfixed_about(step)?,
         actor_said: look.actor_said,
-        critic_said: progress.verdicts.critic.as_ref().map(|(_, words)| words.clone()),
-        challenger_said: progress.verdicts.challenger.as_ref().map(|(_, words)| words.clone()),
-        critic_next: run.critic(spec).is_some()
-            && progress.verdicts.critic.is_none()
-            && !progress.gate.critic_asks,
+        critic_said: step.draft.approvals.critic.as_ref().map(|(_, words)| words.clone()),
+        challenger_said: step.draft.approvals.challenger.as_ref().map(|(_, words)| words.clone()),
+        critic_next: step.run.critic(step.spec).is_some()
+            && step.draft.approvals.critic.is_none()
+            && !step.draft.gate.critic_asks,
         diffstat,
         full_diff: &full,
         broken: &|with_checks| {
-            broken_edit::broken(run, spec, progress, progress.newest.commit.as_ref(), with_checks)
+            broken_edit::broken(
+                step.run,
+                step.spec,
+                &step.draft,
+                step.draft.commit.as_ref(),
+                with_checks,
+            )
         },
         edited: edit.as_ref().map(Edit::names),
-        actor: if shared { actor(run, spec)? } else { Actor::Absent },
-        other_models: shared && run.env.others.is_some(),
-        next_by: next_by(run, spec, progress)?,
+        actor: if shared { actor(step.run, step.spec)? } else { Actor::Absent },
+        other_models: shared && step.run.env.others.is_some(),
+        next_by: next_by(step)?,
         reply,
         earlier: &earlier,
-        more: change::depth::depth(run)?
+        more: change::scope::depth(step.run)?
             .next()
-            .filter(|_| spec.is_before_code() && !run.session.file.is_adopted()),
-        note: progress.gate.note.clone(),
+            .filter(|_| step.spec.is_before_code() && !step.run.session.file.is_adopted()),
+        note: step.draft.gate.note.clone(),
     })
 }
 
 /// The stage's files that are not there or empty: a draft without them cannot pass.
 pub(crate) fn missing(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Vec<&'static str>> {
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     let mut missing = Vec::new();
     for artifact in spec.artifacts {
         if store.text(*artifact)?.unwrap_or_default().trim().is_empty() {
@@ -112,15 +113,10 @@ pub(crate) fn missing(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Vec<&'s
 
 /// The edit that can be reverted. In a run, this is the recorded edit; when a waiting draft is
 /// answered, whatever differs from that draft.
-fn edit(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &Progress,
-    in_run: bool,
-) -> anyhow::Result<Option<Edit>> {
-    match run.session.waiting().filter(|_| !in_run) {
-        Some(waiting) => edits::edit_since(run, spec, &waiting.draft.commit),
-        None => Ok(progress.newest.edit.clone()),
+fn edit(step: &Step<'_, '_>, in_run: bool) -> anyhow::Result<Option<Edit>> {
+    match step.run.session.waiting().filter(|_| !in_run) {
+        Some(waiting) => edits::edit_since(step.run, step.spec, &waiting.draft.commit),
+        None => Ok(step.draft.edit.clone()),
     }
 }
 
@@ -134,13 +130,13 @@ fn actor(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Actor> {
 }
 
 /// The model that makes the next draft, if a person has chosen another one.
-fn next_by(run: &Run<'_>, spec: &StageSpec, progress: &Progress) -> anyhow::Result<Option<String>> {
-    let Some(taken) = &progress.taken else { return Ok(None) };
-    if run.taken.borrow().is_none() {
+fn next_by(step: &Step<'_, '_>) -> anyhow::Result<Option<String>> {
+    let Some(taken) = &step.draft.taken else { return Ok(None) };
+    if step.run.taken.borrow().is_none() {
         // The model was not opened, because this mode asks nobody.
         return Ok(Some(taken.id.clone().unwrap_or_else(|| taken.name.clone())));
     }
-    Ok(Some(run.player(spec.stage, Role::Actor)?.model.name().to_owned()))
+    Ok(Some(step.run.player(step.spec.stage, Role::Actor)?.model.name().to_owned()))
 }
 
 /// The files a person reads and edits; empty in coding, where the diff is shown.
@@ -155,7 +151,7 @@ pub(crate) fn shown_documents(
     let mut documents = Vec::new();
     for artifact in spec.artifacts {
         if let Some(text) = store.text(*artifact)? {
-            let path = crate::session::artifact_path(&run.session.name, *artifact);
+            let path = run.path_of(*artifact);
             documents.push(Document {
                 name: artifact.file_name().to_owned(),
                 path: run.env.git.top().join(path),
@@ -168,4 +164,63 @@ pub(crate) fn shown_documents(
         }
     }
     Ok(documents)
+}
+
+/// The tasks of a plan, the components of a design, or the requirements. `None` if the stage writes
+/// no records, or they cannot be read. `added` are the ids of new records.
+pub(crate) fn record_table(
+    spec: &StageSpec,
+    store: &Store<'_>,
+    added: &[String],
+) -> Option<Records> {
+    let has = |artifact| spec.artifacts.contains(&artifact);
+    let (kind, heads, rows) = if has(Artifact::Plan) {
+        ("task", vec!["feature", "after", "files"], tasks(store)?)
+    } else if has(Artifact::Design) {
+        ("component", vec!["type", "features"], components(store)?)
+    } else if has(Artifact::Requirements) {
+        ("requirement", vec!["priority"], requirements(store)?)
+    } else {
+        return None;
+    };
+    let plural = if rows.len() == 1 { "" } else { "s" };
+    let record = |cells: Vec<String>| Record {
+        is_new: cells.first().is_some_and(|id| added.contains(id)),
+        cells,
+    };
+    let count = format!("{} {kind}{plural}", rows.len());
+    Some(Records { count, heads, rows: rows.into_iter().map(record).collect() })
+}
+
+fn requirements(store: &Store<'_>) -> Option<Vec<Vec<String>>> {
+    let all = store.requirements().ok()?.requirements.into_iter();
+    let priority = |priority| match priority {
+        Priority::High => "high",
+        Priority::Medium => "medium",
+        Priority::Low => "low",
+    };
+    Some(all.map(|r| vec![r.id, r.title, priority(r.priority).to_owned()]).collect())
+}
+
+fn components(store: &Store<'_>) -> Option<Vec<Vec<String>>> {
+    let all = store.design().ok()?.components.into_iter();
+    let row = |c: crate::artifact::Component| {
+        vec![c.id, c.name, c.component_type, c.related_features.join(", ")]
+    };
+    Some(all.map(row).collect())
+}
+
+fn tasks(store: &Store<'_>) -> Option<Vec<Vec<String>>> {
+    let plan = store.plan().ok()?;
+    let features = store.features().ok()?.features;
+    let row = |task: &crate::artifact::Task| {
+        let feature = features.iter().find(|feature| feature.id == task.feature_id);
+        let feature = feature.map_or(task.feature_id.clone(), |f| format!("{} {}", f.id, f.name));
+        let short = |id: &String| id.strip_prefix("TASK-").unwrap_or(id).to_owned();
+        let after: Vec<String> = task.dependencies.iter().map(short).collect();
+        let after = if after.is_empty() { "–".to_owned() } else { after.join(", ") };
+        let files: Vec<&str> = plan.files_of(&task.id).collect();
+        vec![task.id.clone(), task.title.clone(), feature, after, files.join(", ")]
+    };
+    Some(plan.tasks.iter().filter(|task| task.is_top_level()).map(row).collect())
 }

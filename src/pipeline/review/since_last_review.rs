@@ -6,10 +6,10 @@ use crate::artifact::record_diff::{self, Became, Change};
 use crate::gate::{Said, Since, comments};
 use crate::git::{DiffStyle, Oid};
 use crate::pipeline::change::scope;
+use crate::pipeline::draft_state::{DraftState, Edit, tells_edit};
 use crate::pipeline::files::approved_content;
-use crate::pipeline::progress::Progress;
-use crate::pipeline::progress::edit::{Edit, tells_edit};
 use crate::pipeline::run::Run;
+use crate::pipeline::step::Step;
 use crate::session::CommittedFiles;
 use crate::stages::{Approves, StageSpec};
 
@@ -31,40 +31,45 @@ pub(crate) struct SecondLook {
 /// Compares the draft with what the person last saw, which may be the draft before their `edit`. On a first review there are only their notes
 /// and, in a change request, the changes to earlier documents.
 pub(crate) fn since_last_review(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &Progress,
+    step: &Step<'_, '_>,
     tree: &Oid,
     edit: Option<&Edit>,
 ) -> anyhow::Result<SecondLook> {
-    let Some(seen) = &progress.readings.person else {
-        let said = notes_since(run, spec, progress, progress.offset)?;
-        let actor_said = shows_prose(spec).then(|| closing(progress)).flatten();
-        return Ok(SecondLook { said, actor_said, ..first_look(run, spec, tree)? });
+    let Some(seen) = &step.draft.readings.person else {
+        let notes = notes_since(step, step.draft.offset)?;
+        let actor_said = shows_prose(step.spec).then(|| closing(&step.draft)).flatten();
+        return Ok(SecondLook {
+            said: notes,
+            actor_said,
+            ..first_look(step.run, step.spec, tree)?
+        });
     };
-    let diff = approved_content::shown_diff(run, spec, seen, tree, DiffStyle::Patch)?;
-    let unchanged = diff.trim().is_empty();
-    let before = CommittedFiles::new(run.env.git, &run.session.name, seen);
-    let changes = match spec.approves {
-        Approves::Artifacts => record_diff::changes(&before, &run.files(), spec.artifacts)?,
+    let diff = approved_content::shown_diff(step.run, step.spec, seen, tree, DiffStyle::Patch)?;
+    let is_same = diff.trim().is_empty();
+    let before = step.run.files_at(seen);
+    let changes = match step.spec.approves {
+        Approves::Artifacts => {
+            record_diff::changes(&before, step.run.files(), step.spec.artifacts)?
+        }
         Approves::Tree => Vec::new(),
     };
-    let shown = run.session.entry_at(run.env.git, seen)?;
-    let from = shown.map_or(progress.offset, |entry| entry.iterations());
-    let said = said_since(run, spec, progress, from)?;
-    let alone = said.len() == 1;
-    let mut said = said
+    let last = step.run.session.entry_at(step.run.env.git, seen)?;
+    let from = last.map_or(step.draft.offset, |entry| entry.iterations());
+    let remarks = said_since(step, from)?;
+    let alone = remarks.len() == 1;
+    let mut remarks = remarks
         .into_iter()
         .map(|details| {
-            let outcome = outcome_of(run, spec, &before, &details, &changes, alone, unchanged)?;
+            let outcome =
+                outcome_of(step.run, step.spec, &before, &details, &changes, alone, is_same)?;
             Ok(Said { text: comments::words(&details).to_owned(), outcome })
         })
         .collect::<anyhow::Result<Vec<Said>>>()?;
-    said.extend(notes_since(run, spec, progress, from)?);
+    remarks.extend(notes_since(step, from)?);
     // What a person edited is compared with the draft as it was before.
     let is_edit = edit.is_some_and(|edit| edit.since == *seen);
     let since = Since::of(diff, &record_diff::summary(&changes));
-    let since = since.filter(|_| is_edit || !shows_prose(spec));
+    let since = since.filter(|_| is_edit || !shows_prose(step.spec));
     let heading = |since: Since| match is_edit {
         true => Since { heading: "Your edit", ..since },
         false => since,
@@ -72,8 +77,8 @@ pub(crate) fn since_last_review(
     Ok(SecondLook {
         since: since.map(heading),
         added: added(&changes),
-        actor_said: closing(progress).filter(|_| !said.is_empty() || shows_prose(spec)),
-        said,
+        actor_said: closing(&step.draft).filter(|_| !remarks.is_empty() || shows_prose(step.spec)),
+        said: remarks,
     })
 }
 
@@ -84,8 +89,8 @@ fn shows_prose(spec: &StageSpec) -> bool {
 }
 
 /// The beginning of the actor's closing words.
-fn closing(progress: &Progress) -> Option<String> {
-    let words = progress.said();
+fn closing(draft: &DraftState) -> Option<String> {
+    let words = draft.said();
     let mut closing: String = words.chars().take(CLOSING).collect();
     if closing.len() < words.len() {
         closing.push('…');
@@ -113,35 +118,25 @@ fn added(changes: &[Change]) -> Vec<String> {
 }
 
 /// The person's feedback at or after draft `from`, the one they last saw; newest round only.
-fn said_since(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &Progress,
-    from: u32,
-) -> anyhow::Result<Vec<String>> {
-    let rounds = from.max(progress.offset)..progress.iteration;
-    let theirs = run.feedback_so_far()?.into_iter().filter(|entry| {
-        entry.stage == spec.stage
+fn said_since(step: &Step<'_, '_>, from: u32) -> anyhow::Result<Vec<String>> {
+    let rounds = from.max(step.draft.offset)..step.draft.iteration;
+    let entries = step.run.feedback_so_far()?.into_iter().filter(|entry| {
+        entry.stage == step.spec.stage
             && entry.is_persons_word()
             && rounds.contains(&entry.iteration)
             && !tells_edit(entry)
     });
-    Ok(theirs.map(|entry| entry.details).collect())
+    Ok(entries.map(|entry| entry.details).collect())
 }
 
 /// The notes the person typed while the drafts after `from` were made (`from` is the draft they
 /// last saw). Their outcome is unknown: the draft at the time of the note was not saved.
-fn notes_since(
-    run: &Run<'_>,
-    spec: &StageSpec,
-    progress: &Progress,
-    from: u32,
-) -> anyhow::Result<Vec<Said>> {
-    let notes = run.feedback_so_far()?.into_iter().filter(|entry| {
-        entry.stage == spec.stage
+fn notes_since(step: &Step<'_, '_>, from: u32) -> anyhow::Result<Vec<Said>> {
+    let notes = step.run.feedback_so_far()?.into_iter().filter(|entry| {
+        entry.stage == step.spec.stage
             && entry.is_note()
-            && entry.iteration > from.max(progress.offset)
-            && entry.iteration <= progress.iteration
+            && entry.iteration > from.max(step.draft.offset)
+            && entry.iteration <= step.draft.iteration
     });
     Ok(notes.map(|entry| Said { text: entry.details, outcome: None }).collect())
 }
@@ -159,10 +154,10 @@ fn outcome_of(
     if unchanged {
         return Ok(Some("nothing changed".to_owned()));
     }
-    let named: Vec<&Change> =
+    let mentions: Vec<&Change> =
         changes.iter().filter(|change| details.contains(&change.id)).collect();
-    if !named.is_empty() {
-        return Ok(Some(format!("done: {}", record_diff::names(&named, NAMED))));
+    if !mentions.is_empty() {
+        return Ok(Some(format!("done: {}", record_diff::names(&mentions, NAMED))));
     }
     if let Some((file, passage)) = comments::place(details) {
         let document = spec.artifacts.iter().find(|artifact| artifact.file_name() == file);

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use super::compare::{LARGEST, TestChanges};
-use super::request::Request;
-use super::test_finder::{is_test_path, knows, tests_in};
 use crate::artifact::{Artifact, Store, Task};
 use crate::config::TestsPolicy;
 use crate::git::{self, Oid};
-use crate::pipeline::files::instructions::instructions;
+use crate::pipeline::brief::instructions::instructions;
 use crate::pipeline::run::Run;
+use crate::pipeline::test_changes::compare::{LARGEST, TestChanges};
+use crate::pipeline::test_changes::request::Request;
+use crate::pipeline::test_changes::test_finder::{is_test_path, knows, tests_in};
 use crate::session::start_of_code;
 
 /// Maximum number of files of a language that are searched for a first test.
@@ -59,8 +59,7 @@ pub(crate) fn unasked_tests(
     if changes.added.is_empty() || policy == TestsPolicy::Always {
         return Ok(None);
     }
-    let files = run.files();
-    let store = Store::new(&files);
+    let store = run.store();
     // A criterion that names a test asks for it.
     let named = files_of_criteria(&store)?;
     let mut added = changes.added.clone();

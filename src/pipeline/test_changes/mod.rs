@@ -86,7 +86,7 @@ pub(crate) fn look_at_tests(
     if spec.approves != Approves::Tree {
         return Ok(());
     }
-    let changes = changes_of_tests(run, &run.recorder().tree(&run.session.tip)?)?;
+    let changes = changes_of_tests(run, &run.tree()?)?;
     report.warnings.extend(told(&changes));
     let Some(unasked) = asked::unasked_tests(run, &changes)? else { return Ok(()) };
     let forbidden = run.env.config.project.tests == TestsPolicy::Never;

@@ -7,7 +7,6 @@
 //! for a model.
 
 mod bring_in;
-mod killed;
 mod way_out;
 mod worker;
 mod worktree;
@@ -41,20 +40,20 @@ pub(crate) async fn converse(
         return conversation::converse(run, part, refusals, ending).await;
     };
     // After a branch switch the files in the working tree are not the draft's.
-    run.recorder().expect_tip(&run.session.tip)?;
+    run.expect_tip()?;
     let title = needs.title.clone();
     let worktree =
         AgentWorktree::open(run, part, needs).map_err(|error| no_place(&title, &error))?;
-    let refused = RefCell::default();
-    let worker = Worker::new(model, run, part, &worktree, &refused);
-    let mut ending = TellsRefused { inner: ending, refused: &refused };
-    let done = conversation::converse_with(run, part, &worker, refusals, &mut ending).await;
-    if done.is_err() {
+    let refused_changes = RefCell::default();
+    let worker = Worker::new(model, run, part, &worktree, &refused_changes);
+    let mut ending = TellsRefused { inner: ending, refused: &refused_changes };
+    let result = conversation::converse_with(run, part, &worker, refusals, &mut ending).await;
+    if result.is_err() {
         // The error may be that the changes were not copied after a branch switch: report the
         // switch.
-        run.recorder().expect_tip(&run.session.tip)?;
+        run.expect_tip()?;
     }
-    done
+    result
 }
 
 /// The error for a program that cannot work here, with a hint.
@@ -83,12 +82,12 @@ struct TellsRefused<'a> {
 impl TellsRefused<'_> {
     /// The changes refused since the last call, as a list, if there are any.
     fn list(&self) -> Option<String> {
-        let refused = std::mem::take(&mut *self.refused.borrow_mut());
-        (!refused.is_empty()).then(|| {
+        let changes = std::mem::take(&mut *self.refused.borrow_mut());
+        (!changes.is_empty()).then(|| {
             format!(
                 "The following changes were not copied:\n\n- {}\n\nWork without them: if \
                  necessary, change something else, or say in a sentence what is missing now.",
-                refused.join("\n- ")
+                changes.join("\n- ")
             )
         })
     }

@@ -15,9 +15,9 @@ pub(crate) fn workplace(
     folder: PathBuf,
 ) -> anyhow::Result<Workplace> {
     let hosts = reachable(&needs.reach);
-    let confined = commands.confine_program(&needs.title, &needs.env, &hosts)?;
-    let way_out = confined.way_out.map(|way| Rc::new(Way(way)) as Rc<dyn WayOut>);
-    Ok(Workplace { folder, before: confined.before, env: confined.env, way_out })
+    let program = commands.confine_program(&needs.title, &needs.env, &hosts)?;
+    let way_out = program.way_out.map(|way| Rc::new(Way(way)) as Rc<dyn WayOut>);
+    Ok(Workplace { folder, before: program.before, env: program.env, way_out })
 }
 
 /// The servers a program may reach although commands have no network.
@@ -31,14 +31,14 @@ pub(crate) fn reachable(reach: &Reach) -> Reachable {
 /// The files the program keeps in its private home.
 pub(crate) fn own_files(needs: &AgentNeeds) -> Vec<OwnFiles> {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    let own = needs.stores.iter().map(|store| OwnFiles {
+    let files = needs.stores.iter().map(|store| OwnFiles {
         at: store.at.clone(),
         is_file: store.keeps.is_file,
         lasting: names(store.keeps.lasting),
         fresh: names(store.keeps.fresh),
         sealed: names(store.keeps.sealed),
     });
-    own.collect()
+    files.collect()
 }
 
 #[derive(Debug)]

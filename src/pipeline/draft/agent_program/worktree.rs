@@ -8,18 +8,17 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use super::bring_in::{self, Brought};
-use super::killed::{self, FOLDER};
-use super::way_out;
 use crate::artifact::Artifact;
 use crate::clean;
 use crate::config::{AGENT_CONFIGURATION, AgentFiles, Trust, TrustRecords};
 use crate::git::{self, Git, worktree};
 use crate::model::{AgentNeeds, Reach, Workplace};
 use crate::pipeline::brief::part::Part;
+use crate::pipeline::draft::agent_program::bring_in::{self, Brought, FOLDER};
+use crate::pipeline::draft::agent_program::way_out;
 use crate::pipeline::run::Run;
 use crate::record::point;
-use crate::session::{StateDir, artifact_path};
+use crate::session::StateDir;
 use crate::workspace::{self, Lent, ShownFiles, Workspace};
 
 /// Maximum number of files that a warning names.
@@ -54,11 +53,11 @@ impl<'a> AgentWorktree<'a> {
         let (git, state) = (run.env.git, run.env.state);
         let (tree, notes) = places(state);
         let is_new = !(run.has_agent_worktree.get() && tree.exists());
-        let left = match is_new && killed::is_there(state, &tree) {
+        let documents = match is_new && bring_in::is_there(state, &tree) {
             true => left_by_killed(run, part, &needs),
             false => Vec::new(),
         };
-        let linked = match is_new {
+        let repository = match is_new {
             true => make(run, &tree, &notes)?,
             false => worktree::take_up(git, &tree)?,
         };
@@ -80,10 +79,10 @@ impl<'a> AgentWorktree<'a> {
             run,
             title: needs.title,
             place,
-            linked,
+            linked: repository,
             workspace,
             shown: RefCell::default(),
-            left: RefCell::new(left),
+            left: RefCell::new(documents),
         })
     }
 
@@ -93,18 +92,18 @@ impl<'a> AgentWorktree<'a> {
         if let Some(shown) = self.shown.take() {
             workspace::linked(&self.workspace).remove_new(&shown);
         }
-        let tree = run.recorder().tree(&run.session.tip)?;
+        let tree = run.tree()?;
         worktree::show_at(&self.linked, &run.session.tip, &tree)?;
         let paths = git::paths::tracked(&self.linked)?;
         self.hide_configuration(&paths)?;
-        let shown = workspace::linked(&self.workspace).shown(paths);
-        killed::note(run, part, &tree, &shown);
-        self.shown.replace(Some(shown));
+        let files = workspace::linked(&self.workspace).shown(paths);
+        bring_in::note(run, part, &tree, &files);
+        self.shown.replace(Some(files));
         tokio::time::sleep(TICK).await;
         // The documents of a killed turn differ from what is shown, and so are copied even if the
         // program does not change them.
         for (artifact, text) in self.left.take() {
-            let path = artifact_path(&run.session.name, artifact);
+            let path = run.path_of(artifact);
             workspace::linked(&self.workspace).put(&path, &text)?;
         }
         Ok(())
@@ -127,16 +126,16 @@ impl<'a> AgentWorktree<'a> {
         }
         for name in AGENT_CONFIGURATION {
             let path = folder.join(name);
-            let removed = match path.symlink_metadata() {
+            let removal = match path.symlink_metadata() {
                 Ok(found) if found.is_dir() => std::fs::remove_dir_all(&path),
                 Ok(_) => std::fs::remove_file(&path),
                 Err(_) => continue,
             };
-            removed.with_context(|| format!("removing {}", path.display()))?;
+            removal.with_context(|| format!("removing {}", path.display()))?;
         }
-        let which = files.map_or_else(|error| format!("{error:#}"), |files| named(&files));
+        let names = files.map_or_else(|error| format!("{error:#}"), |files| named(&files));
         run.warn_once(format!(
-            "{} does not see the agent configuration of this repository ({which}); \
+            "{} does not see the agent configuration of this repository ({names}); \
              read it, then accept it: git cowork trust",
             self.title
         ));
@@ -151,7 +150,7 @@ impl<'a> AgentWorktree<'a> {
         let changes = workspace::linked(&self.workspace).changes(&shown);
         let brought = bring_in::bring_in(self.run, part, changes);
         workspace::linked(&self.workspace).remove_new(&shown);
-        killed::forget(self.run.env.state);
+        bring_in::forget(self.run.env.state);
         for (path, why) in &brought.refused {
             self.run.warn_once(format!("{}: {path} was not copied: {why}", self.title));
         }
@@ -165,11 +164,11 @@ fn left_by_killed(run: &Run<'_>, part: &Part<'_>, needs: &AgentNeeds) -> Vec<(Ar
     let (tree, notes) = places(run.env.state);
     workspace::open_folders(&tree);
     let (commands, data) = (run.env.workspace.commands(), run.env.git.common_dir());
-    let taken = commands
+    let recovery = commands
         .beside_lending(&tree, &notes, data, lent(needs))
         .and_then(Workspace::open)
-        .and_then(|left| killed::take_over(run, part, &needs.title, &left));
-    match taken {
+        .and_then(|left| bring_in::take_over(run, part, &needs.title, &left));
+    match recovery {
         Ok(brought) => brought.documents,
         Err(error) => {
             let title = &needs.title;
@@ -185,12 +184,12 @@ fn make(run: &Run<'_>, tree: &Path, notes: &Path) -> anyhow::Result<Git> {
     let (git, state) = (run.env.git, run.env.state);
     discard(git, state)?;
     std::fs::create_dir_all(notes).with_context(|| format!("creating {}", notes.display()))?;
-    let linked = worktree::add_empty(git, tree, &run.session.tip)?;
+    let repository = worktree::add_empty(git, tree, &run.session.tip)?;
     run.has_agent_worktree.set(true);
-    let draft = run.recorder().tree(&run.session.tip)?;
-    worktree::show_at(&linked, &run.session.tip, &draft)?;
+    let draft = run.tree()?;
+    worktree::show_at(&repository, &run.session.tip, &draft)?;
     point("agent.worktree-made");
-    Ok(linked)
+    Ok(repository)
 }
 
 /// What the program may access besides its working tree.
@@ -221,7 +220,7 @@ pub(crate) fn discard(git: &Git, state: &StateDir) -> anyhow::Result<()> {
         return Ok(());
     }
     let (tree, _) = places(state);
-    killed::forget(state);
+    bring_in::forget(state);
     workspace::open_folders(&folder);
     worktree::discard(git, &tree)?;
     std::fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))
@@ -231,7 +230,7 @@ pub(crate) fn discard(git: &Git, state: &StateDir) -> anyhow::Result<()> {
 /// recovered.
 pub(crate) fn discard_empty(git: &Git, state: &StateDir) -> anyhow::Result<()> {
     let (tree, _) = places(state);
-    if killed::is_there(state, &tree) { Ok(()) } else { discard(git, state) }
+    if bring_in::is_there(state, &tree) { Ok(()) } else { discard(git, state) }
 }
 
 fn places(state: &StateDir) -> (PathBuf, PathBuf) {

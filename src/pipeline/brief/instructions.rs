@@ -49,13 +49,13 @@ pub(crate) fn instructions<'p>(
     all.extend(folders.into_iter().filter_map(|(_, folder)| {
         first_of(run, FOR_AGENTS.map(|name| format!("{folder}/{name}")), true)
     }));
-    let mut left = ALL_FOR_AGENTS;
+    let mut room = ALL_FOR_AGENTS;
     for one in all.iter_mut().rev() {
         if one.path == FOR_PEOPLE {
             one.room = ALL_FOR_PEOPLE;
         } else {
-            one.room = one.text.len().min(left);
-            left -= one.room;
+            one.room = one.text.len().min(room);
+            room -= one.room;
         }
     }
     all

@@ -1,11 +1,12 @@
-//! Asks a person about proposed facts. Only a person can accept them.
+//! Facts about the project: the proposals of a session's actors that a person is asked about, and
+//! the person's decisions on them.
 
 use std::fs;
 
 use anyhow::Context as _;
 
 use crate::artifact::knowledge::{
-    Fact, KNOWLEDGE, KNOWLEDGE_MAX, KnowledgeFile, Proposal, ProposalKind,
+    Fact, KNOWLEDGE, KNOWLEDGE_MAX, KnowledgeFile, PROPOSALS_MAX, Proposal, ProposalKind,
 };
 use crate::artifact::record_diff::count;
 use crate::gate::{Gate, Learned, LearnedDecision, Mode};
@@ -14,7 +15,10 @@ use crate::pipeline::files::open_gate;
 use crate::pipeline::run::Run;
 use crate::record::knowledge::{self, KnowledgeDecision};
 use crate::record::{self, Recorded};
-use crate::session::{KeptDraft, ProposedBy, kept_draft, knowledge_at, undecided_knowledge};
+use crate::secret::WITHHELD;
+use crate::session::{
+    KeptDraft, ProposedBy, kept_draft, knowledge_at, proposals_of, undecided_knowledge,
+};
 use crate::stage::Stage;
 
 /// Undoes what a killed run wrote while a person was deciding about facts.
@@ -118,13 +122,13 @@ fn ask(
     (gate.call)("facts about the project are proposed");
     loop {
         let editor = gate.editor.name();
-        let learned = Learned { count: proposals.len(), sessions, diff: &diff, editor };
+        let question = Learned { count: proposals.len(), sessions, diff: &diff, editor };
         let title = "facts about the project are proposed";
         let remarks = diff.lines().filter(|line| !line.starts_with("@@")).map(str::to_owned);
         open_gate::open_menu(run, title, Learned::choices(), remarks.collect());
-        let decision = gate.learned(&learned);
+        let decision = gate.learned(&question);
         run.env.gates.close(None);
-        let taken = match decision? {
+        let new_text = match decision? {
             LearnedDecision::Later => return Ok(None),
             LearnedDecision::Drop => file.text().to_owned(),
             LearnedDecision::Take => text.clone(),
@@ -141,13 +145,13 @@ fn ask(
                 continue;
             }
         };
-        if taken.len() > KNOWLEDGE_MAX {
+        if new_text.len() > KNOWLEDGE_MAX {
             run.warn(format!(
                 "{KNOWLEDGE} would be larger than 64 KiB; remove facts from it, or drop these"
             ));
             continue;
         }
-        return Ok(Some(decided(file, proposals, taken)));
+        return Ok(Some(decided(file, proposals, new_text)));
     }
 }
 
@@ -166,8 +170,8 @@ fn decided(file: &KnowledgeFile, proposals: &[Proposal], text: String) -> Knowle
     let is_proposed = |fact: &Fact| {
         proposals.iter().any(|one| one.kind == ProposalKind::Learned && one.fact.says(&fact.text))
     };
-    let own = now.facts().filter(|fact| !file.says(&fact.text) && !is_proposed(fact));
-    decision.taken.extend(own.map(ToString::to_string));
+    let additions = now.facts().filter(|fact| !file.says(&fact.text) && !is_proposed(fact));
+    decision.taken.extend(additions.map(ToString::to_string));
     decision.text = (text != file.text()).then_some(text);
     decision
 }
@@ -180,4 +184,61 @@ fn difference(run: &Run<'_>, gate: &Gate<'_>, old: &str, new: &str) -> anyhow::R
     let diff = git::diff::files(run.env.git, &paths[0], &paths[1]);
     paths.iter().for_each(|path| drop(fs::remove_file(path)));
     diff
+}
+
+/// The proposals that contain no secret and change the file, up to the maximum number.
+///
+/// # Errors
+/// Git cannot be read.
+pub(crate) fn acceptable(run: &Run<'_>, proposals: Vec<Proposal>) -> anyhow::Result<Vec<Proposal>> {
+    if proposals.is_empty() {
+        return Ok(proposals);
+    }
+    let file = knowledge_at(run.env.git, &run.session.tip)?.unwrap_or_default();
+    let mut list: Vec<Proposal> = Vec::new();
+    for one in proposals {
+        let Some(one) = that_changes(&file, one) else { continue };
+        if list.iter().any(|other| other.fact.is_same(&one.fact)) {
+            continue;
+        }
+        if holds_secret(run, &one) {
+            run.warn_once(format!(
+                "a fact that was proposed for {KNOWLEDGE} holds what looks like a key; it is dropped"
+            ));
+        } else if list.len() < PROPOSALS_MAX {
+            list.push(one);
+        } else {
+            run.warn_once(format!(
+                "more than {PROPOSALS_MAX} facts were proposed for {KNOWLEDGE}; the others are dropped"
+            ));
+        }
+    }
+    Ok(list)
+}
+
+/// The proposal with the file's wording; `None` if it would change nothing.
+fn that_changes(file: &KnowledgeFile, one: Proposal) -> Option<Proposal> {
+    match one.kind {
+        ProposalKind::Learned => file.is_changed_by(&one).then_some(one),
+        ProposalKind::Outdated => {
+            let entry = file.find(&one.fact.to_string()).or_else(|| file.find(&one.fact.text));
+            entry.map(|fact| Proposal { fact: fact.clone(), ..one })
+        }
+    }
+}
+
+fn holds_secret(run: &Run<'_>, one: &Proposal) -> bool {
+    let text = one.fact.to_string();
+    text.contains(WITHHELD) || run.env.workspace.secrets().blanked(&text) != text
+}
+
+/// The proposals as trailer values.
+pub(crate) fn trailers(proposals: &[Proposal]) -> Vec<String> {
+    proposals.iter().map(ToString::to_string).collect()
+}
+
+/// The proposals in the session's commits of code since reviewers last reopened it.
+pub(crate) fn proposed_by_code(run: &Run<'_>) -> Vec<Proposal> {
+    let commits = run.session.newest_round().iter().filter(|entry| entry.brings_code());
+    commits.flat_map(|entry| proposals_of(&entry.trailers)).collect()
 }
