@@ -63,7 +63,7 @@ fn touched(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<Vec<String>> {
     if let Some(task) = task {
         return Ok(plan.files_of(&task.id).map(str::to_owned).collect());
     }
-    let named = FileNames::of(&run.session.file.idea);
+    let named = FileNames::in_text(&run.session.file.idea);
     let mut touched = git::paths::tracked(run.env.git)?;
     touched.retain(|path| named.has(path));
     touched.extend(plan.tasks.iter().flat_map(Task::files).map(str::to_owned));
@@ -72,7 +72,7 @@ fn touched(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<Vec<String>> {
 
 /// True if a fact names one of these files, or a folder that contains one of them.
 fn is_about(fact: &Fact, touched: &[String]) -> bool {
-    let names = FileNames::of(&fact.text);
+    let names = FileNames::in_text(&fact.text);
     let inner = |c: char| c.is_alphanumeric() || "_./-".contains(c);
     let words: Vec<&str> =
         fact.text.split(|c| !inner(c)).filter(|word| word.ends_with('/')).collect();

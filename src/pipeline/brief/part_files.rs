@@ -41,7 +41,7 @@ fn task_files(run: &Run<'_>, task: &Task, known: &Known<'_>) -> anyhow::Result<S
     }
     let mut tracked = git::paths::tracked(run.env.git)?;
     tracked.retain(|path| !run.env.workspace.private().has(path));
-    let said = FileNames::of(&words);
+    let said = FileNames::in_text(&words);
     let mut paths: Vec<&str> = plan.files_of(&task.id).collect();
     paths.extend(tracked.iter().map(String::as_str).filter(|path| said.has(path)));
     let (mut out, shown) = file_sections(run, paths, known.files)?;
@@ -67,7 +67,7 @@ fn task_files(run: &Run<'_>, task: &Task, known: &Known<'_>) -> anyhow::Result<S
 /// The files of the session's code, for an actor that corrects it: those that the feedback names
 /// first, then all others that the session changed.
 fn files_to_correct(run: &Run<'_>, feedback: &str) -> anyhow::Result<Vec<String>> {
-    let said = FileNames::of(feedback);
+    let said = FileNames::in_text(feedback);
     let mut own = run.env.workspace.written().paths();
     own.extend(project_files::code_since_start(run, &run.session.tip)?);
     let (mut paths, rest): (Vec<_>, Vec<_>) = own.into_iter().partition(|path| said.has(path));
