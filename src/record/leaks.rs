@@ -17,7 +17,7 @@ use super::Recorder;
 use crate::git::blobs::PlainFiles;
 use crate::git::embedded::Embedded;
 use crate::git::{self, Object, Oid, Store};
-use crate::secret::Found;
+use crate::secret::FoundSecret;
 use crate::session::Protected;
 
 /// Maximum number of findings in one commit; nobody fixes more at once.
@@ -220,7 +220,7 @@ fn secrets_in(
     tip: &Oid,
     path: &str,
     most: usize,
-) -> anyhow::Result<Vec<Found>> {
+) -> anyhow::Result<Vec<FoundSecret>> {
     let full = recorder.git.top().join(path);
     let secrets = recorder.workspace.secrets();
     let failed = || format!("reading {path}");

@@ -15,7 +15,7 @@ use crate::event::{Event, Sink as _};
 use crate::git;
 use crate::replace_file::replace_file;
 use crate::session::{SessionName, StateDir};
-use crate::web::{self, Source};
+use crate::web::{self, PageSource};
 
 /// File name of the page in the session's state directory.
 const PAGE: &str = "session.html";
@@ -33,7 +33,7 @@ pub(crate) fn show(
     let status = find::status(context, session)?;
     let passed = how_passed(git, context.config()?, &status.session)?;
     let secrets = context.secrets()?;
-    let page = web::page(&Source { git, status: &status, passed: &passed, secrets: &secrets })?;
+    let page = web::page(&PageSource { git, status: &status, passed: &passed, secrets: &secrets })?;
     let path = match output {
         Some(path) if path == Path::new("-") => {
             context.print_bytes(&page)?;
