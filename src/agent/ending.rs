@@ -13,7 +13,7 @@ const MAX_TOLD: u32 = 3;
 
 /// Whether a turn with the closing act ends the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum ClosingCheck {
     /// The conversation continues.
     Open,
     /// The conversation is over.
@@ -26,11 +26,14 @@ pub enum Standing {
 pub trait Ending {
     /// Called after the closing act, for a turn in which every call succeeded and at least one
     /// changed something.
-    fn standing<'a>(&'a mut self, outcome: &'a Outcome) -> BoxFuture<'a, anyhow::Result<Standing>>;
+    fn standing<'a>(
+        &'a mut self,
+        outcome: &'a Outcome,
+    ) -> BoxFuture<'a, anyhow::Result<ClosingCheck>>;
 
-    /// Called for an actor's answer without tool calls, if the closing act was not made. `told` is
+    /// Called for an actor's answer without tool calls, if the closing act was not made. `nudges` is
     /// the number of messages that git-cowork has added.
-    fn after_words(&self, _words: &str, _told: u32) -> anyhow::Result<AfterWords> {
+    fn after_words(&self, _words: &str, _nudges: u32) -> anyhow::Result<AfterWords> {
         Ok(AfterWords::Ends)
     }
 
@@ -61,8 +64,8 @@ pub enum AfterWords {
 pub struct WithWords;
 
 impl Ending for WithWords {
-    fn standing<'a>(&'a mut self, _: &'a Outcome) -> BoxFuture<'a, anyhow::Result<Standing>> {
-        Box::pin(async { Ok(Standing::Open) })
+    fn standing<'a>(&'a mut self, _: &'a Outcome) -> BoxFuture<'a, anyhow::Result<ClosingCheck>> {
+        Box::pin(async { Ok(ClosingCheck::Open) })
     }
 }
 
@@ -77,12 +80,12 @@ pub(super) const fn may_tell(nudges: u32) -> bool {
 }
 
 /// Returns the reply to an answer without tool calls, after `nudges` messages from git-cowork;
-/// `None` ends the run. `reminded` is true if one of them asked for the verdict, which is done once.
+/// `None` ends the run. `has_reminder` is true if one of them asked for the verdict, which is done once.
 pub(super) fn nudge(
     brief: &Brief,
     reply: &Reply,
     nudges: u32,
-    reminded: bool,
+    has_reminder: bool,
 ) -> Option<&'static str> {
     if !may_nudge(nudges) {
         return None;
@@ -90,7 +93,7 @@ pub(super) fn nudge(
     if reply.is_cut() {
         Some("Your answer was cut because it was too long. Go on from there, in smaller steps.")
     } else if let Some(missing) = verdict::missing(brief, &reply.content) {
-        (!reminded).then_some(missing)
+        (!has_reminder).then_some(missing)
     } else if reply.content.trim().is_empty() && brief.role == Role::Actor {
         Some("Your answer was empty. Go on with the tools you have.")
     } else {

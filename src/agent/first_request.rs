@@ -107,17 +107,17 @@ fn tool() -> ToolSpec {
 impl FirstAnswer {
     /// Reads a call of the tool, or the same object in the text, with or without a code fence.
     fn read(reply: &Reply) -> Self {
-        let called = reply.tool_calls.iter().map(|call| call.arguments.as_str());
-        let written = reply.content.find('{').zip(reply.content.rfind('}'));
-        let written = written.and_then(|(from, to)| reply.content.get(from..=to));
-        let mut objects = called.chain(written).filter_map(|text| {
+        let call_arguments = reply.tool_calls.iter().map(|call| call.arguments.as_str());
+        let in_text = reply.content.find('{').zip(reply.content.rfind('}'));
+        let in_text = in_text.and_then(|(from, to)| reply.content.get(from..=to));
+        let mut objects = call_arguments.chain(in_text).filter_map(|text| {
             let value: Value = serde_json::from_str(text).ok()?;
             value.is_object().then_some(value)
         });
-        objects.next().map(|value| Self::of(&value)).unwrap_or_default()
+        objects.next().map(|value| Self::from_json(&value)).unwrap_or_default()
     }
 
-    fn of(value: &Value) -> Self {
+    fn from_json(value: &Value) -> Self {
         let line = |key: &str, most: usize| {
             let line = one_line(value.get(key)?.as_str()?, most);
             Some(line).filter(|line| line.chars().any(char::is_alphanumeric))

@@ -18,10 +18,10 @@ mod verdict;
 mod window;
 
 pub use brief::{Brief, Conversation};
-pub use ending::{AfterWords, Ending, Standing, WithWords};
+pub use ending::{AfterWords, ClosingCheck, Ending, WithWords};
 pub use first_request::{FirstAnswer, FirstRequest};
-pub use notes::{Note, Notes};
-pub use transcript::{Before, RunId, Transcript};
+pub use notes::{Notes, UserNote};
+pub use transcript::{EarlierConversation, RunId, Transcript};
 
 use crate::event::{Event, Sink};
 use crate::interrupt;
@@ -63,16 +63,16 @@ pub async fn run(
     }
     while !context.outcome.ends_run(brief.role) {
         match talk.standing(&context.outcome, ending).await? {
-            Standing::Open => {}
-            Standing::Ends if talk.pass_on(brief, secrets, notes, transcript)? => {}
-            Standing::Ends => {
+            ClosingCheck::Open => {}
+            ClosingCheck::Ends if talk.pass_on(brief, secrets, notes, transcript)? => {}
+            ClosingCheck::Ends => {
                 let words = talk.newest_words();
                 talk.end(words, &mut run);
                 break;
             }
-            Standing::Lacks(what) => {
+            ClosingCheck::Lacks(missing) => {
                 talk.keep_first_words();
-                talk.tell(what, transcript)?;
+                talk.tell(missing, transcript)?;
             }
         }
         talk.pass_on(brief, secrets, notes, transcript)?;
@@ -83,12 +83,12 @@ pub async fn run(
             break;
         }
         interrupt::check()?;
-        let asked = talk.ask(model, brief, secrets, sink).await;
+        let result = talk.ask(model, brief, secrets, sink).await;
         if talk.refused {
             // Another run would send the same conversation and be refused again.
             transcript.refused()?;
         }
-        let Some(mut reply) = asked? else {
+        let Some(mut reply) = result? else {
             run.outgrown = true;
             break;
         };
@@ -126,14 +126,14 @@ fn go_on_after(
     after: AfterWords,
     transcript: &mut Transcript,
 ) -> anyhow::Result<bool> {
-    let reminded = talk.own().iter().any(verdict::is_reminder);
-    let told = match (ending::nudge(brief, reply, talk.nudges, reminded), after) {
-        (_, AfterWords::Lacks(what)) => Some(what),
+    let has_reminder = talk.own().iter().any(verdict::is_reminder);
+    let message = match (ending::nudge(brief, reply, talk.nudges, has_reminder), after) {
+        (_, AfterWords::Lacks(missing)) => Some(missing),
         (nudge, _) => nudge.map(str::to_owned),
     };
-    let goes_on = told.is_some();
-    if let Some(told) = told {
-        talk.tell(told, transcript)?;
+    let goes_on = message.is_some();
+    if let Some(message) = message {
+        talk.tell(message, transcript)?;
     }
     Ok(goes_on)
 }

@@ -28,11 +28,11 @@ const REPEATS_END: u32 = 5;
 
 /// The counts of a run so far.
 #[derive(Debug, Default)]
-pub(super) struct Watch {
+pub(super) struct ProgressWatch {
     /// Refusals by a guard, including the stage's earlier runs.
     refusals: u32,
     /// Names of the user's own tools: each may change something.
-    own: BTreeSet<String>,
+    own_tools: BTreeSet<String>,
     /// By call: how often it was made since the last change, and the turn in which the model got
     /// a note about it.
     repeats: BTreeMap<String, (u32, Option<u32>)>,
@@ -54,16 +54,16 @@ pub(super) struct Watch {
     astray: Option<String>,
 }
 
-impl Watch {
+impl ProgressWatch {
     /// Starts with the number of refusals in the stage's earlier runs.
-    pub(super) fn new(refusals: u32, own: &[CommandTool]) -> Self {
-        let own = own.iter().map(|tool| tool.name().to_owned()).collect();
-        Self { refusals, own, ..Self::default() }
+    pub(super) fn new(refusals: u32, own_tools: &[CommandTool]) -> Self {
+        let own_tools = own_tools.iter().map(|tool| tool.name().to_owned()).collect();
+        Self { refusals, own_tools, ..Self::default() }
     }
 
     /// True for a tool that does more than read.
     pub(super) fn changes_something(&self, name: &str) -> bool {
-        self.own.contains(name) || tool::changes_something(name)
+        self.own_tools.contains(name) || tool::changes_something(name)
     }
 
     /// The reason why a person should look, if any. Call it after all calls of a turn are answered.
@@ -114,13 +114,13 @@ impl Watch {
         if self.changes_something(&call.name) && self.changes.insert(key.clone()) {
             self.repeats.clear();
         }
-        let (count, told) = self.repeats.entry(key).or_default();
+        let (count, note_turn) = self.repeats.entry(key).or_default();
         *count += 1;
         if *count < REPEATS_TOLD {
             return None;
         }
-        let (count, before) = (*count, told.is_some_and(|told| told < turn));
-        told.get_or_insert(turn);
+        let (count, before) = (*count, note_turn.is_some_and(|note| note < turn));
+        note_turn.get_or_insert(turn);
         if count >= REPEATS_END && before {
             self.stop(format!(
                 "{} was called {count} times with the same arguments, and nothing changed in \
@@ -184,7 +184,7 @@ mod tests {
     }
 
     /// Records calls, one per turn, and returns the turn that ended the run.
-    fn ends(watch: &mut Watch, calls: &[(&str, &str, How)]) -> Option<u32> {
+    fn ends(watch: &mut ProgressWatch, calls: &[(&str, &str, How)]) -> Option<u32> {
         (1..).zip(calls).find_map(|(turn, (name, arguments, how))| {
             watch.note(turn, &call(name, arguments), *how, "because");
             watch.astray().is_some().then_some(turn)
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_repeated_call_gets_a_nudge_and_then_ends_the_run() {
-        let mut watch = Watch::default();
+        let mut watch = ProgressWatch::default();
         let read = call("read_file", r#"{"path": "a"}"#);
         let told: Vec<bool> =
             (1..=5).map(|turn| watch.note(turn, &read, How::Done, "text").is_some()).collect();
@@ -201,14 +201,14 @@ mod tests {
         let why = watch.astray().unwrap();
         assert!(why.contains("read_file was called 5 times"), "{why}");
         // The model got the note in this turn: it must have a chance to do something else first.
-        let mut watch = Watch::default();
+        let mut watch = ProgressWatch::default();
         (0..9).for_each(|_| drop(watch.note(1, &read, How::Done, "text")));
         assert_eq!(watch.astray(), None);
     }
 
     #[test]
     fn testing_after_every_change_is_not_a_repetition() {
-        let mut watch = Watch::default();
+        let mut watch = ProgressWatch::default();
         for n in 0..10 {
             let write = call("write_file", &format!(r#"{{"path":"a","content":"{n}"}}"#));
             assert_eq!(watch.note(2 * n + 1, &write, How::Done, "ok"), None);
@@ -219,29 +219,29 @@ mod tests {
         let again =
             [("write_file", r#"{"path":"a","content":"0"}"#, How::Done), ("x", "", How::Done)];
         let calls: Vec<_> = again.into_iter().cycle().take(20).collect();
-        assert_eq!(ends(&mut Watch::default(), &calls), Some(9));
+        assert_eq!(ends(&mut ProgressWatch::default(), &calls), Some(9));
     }
 
     #[test]
     fn failures_are_bounded_whatever_their_form() {
         let same = [("read_file", r#"{"path":"no"}"#, How::Failed); 3];
-        assert_eq!(ends(&mut Watch::default(), &same), Some(3));
+        assert_eq!(ends(&mut ProgressWatch::default(), &same), Some(3));
         let texts: Vec<String> = (0..9).map(|n| format!(r#"{{"path":"{n}"}}"#)).collect();
         let of = |name| -> Vec<_> {
             texts.iter().map(|text| (name, text.as_str(), How::Failed)).collect()
         };
-        assert_eq!(ends(&mut Watch::default(), &of("edit_file")), Some(3));
-        assert_eq!(ends(&mut Watch::default(), &of("read_file")), Some(5));
-        assert_eq!(ends(&mut Watch::default(), &of("no_such_tool")), Some(5));
+        assert_eq!(ends(&mut ProgressWatch::default(), &of("edit_file")), Some(3));
+        assert_eq!(ends(&mut ProgressWatch::default(), &of("read_file")), Some(5));
+        assert_eq!(ends(&mut ProgressWatch::default(), &of("no_such_tool")), Some(5));
         let mut corrected = of("edit_file");
         corrected[2] = ("edit_file", "{}", How::Done);
         corrected.truncate(5);
-        assert_eq!(ends(&mut Watch::default(), &corrected), None);
+        assert_eq!(ends(&mut ProgressWatch::default(), &corrected), None);
     }
 
     #[test]
     fn a_turn_counts_once() {
-        let mut watch = Watch::default();
+        let mut watch = ProgressWatch::default();
         for n in 0..9 {
             let broken = call("create_task", &format!("{{{n}"));
             watch.note(1, &broken, How::Failed, "broken");
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn refusals_of_the_whole_stage_count() {
         let guarded = [("write_file", r#"{"path":"../a"}"#, How::Guarded)];
-        assert_eq!(ends(&mut Watch::new(1, &[]), &guarded), None);
-        assert_eq!(ends(&mut Watch::new(2, &[]), &guarded), Some(1));
+        assert_eq!(ends(&mut ProgressWatch::new(1, &[]), &guarded), None);
+        assert_eq!(ends(&mut ProgressWatch::new(2, &[]), &guarded), Some(1));
     }
 }

@@ -2,7 +2,7 @@
 
 /// A note that the actor has not yet received.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct UserNote {
     /// When it was typed; this time identifies the note.
     pub at: String,
     /// The user's words.
@@ -17,12 +17,12 @@ pub trait Notes {
     ///
     /// # Errors
     /// The text for the model cannot be composed.
-    fn waiting(&self) -> anyhow::Result<Vec<Note>>;
+    fn waiting(&self) -> anyhow::Result<Vec<UserNote>>;
 
     /// Records that these notes are now in the conversation and in its transcript, so that they are
     /// no longer waiting.
     ///
     /// # Errors
     /// They cannot be recorded.
-    fn told(&self, notes: &[Note]) -> anyhow::Result<()>;
+    fn mark_sent(&self, notes: &[UserNote]) -> anyhow::Result<()>;
 }

@@ -6,8 +6,8 @@ use std::cell::RefCell;
 use std::time::Instant;
 
 use super::brief::Brief;
-use super::ending::{self, AfterWords, Ending, Standing};
-use super::no_progress::Watch;
+use super::ending::{self, AfterWords, ClosingCheck, Ending};
+use super::no_progress::ProgressWatch;
 use super::transcript::{How, Transcript};
 use super::window;
 use crate::clean::one_line;
@@ -57,11 +57,11 @@ pub(super) struct Talk {
     /// The words with the first closing act after which something was missing.
     first_words: Option<String>,
     /// Notes that the user typed in the interrupted run.
-    noted: Vec<String>,
+    sent_notes: Vec<String>,
     newest: NewestTurn,
     /// True if the conversation would be refused again as it is.
     pub(super) refused: bool,
-    watch: Watch,
+    watch: ProgressWatch,
     /// Number of guard refusals in the transcript.
     refused_before: u32,
 }
@@ -83,13 +83,13 @@ impl Talk {
     ) -> anyhow::Result<Self> {
         let secrets = context.workspace.secrets();
         // Documents, conventions and files may contain a key; no model needs to see it.
-        let asked = Message::User { content: secrets.for_models(&brief.prompt).into_owned() };
+        let prompt = Message::User { content: secrets.for_models(&brief.prompt).into_owned() };
         let goes_on = transcript.goes_on();
         let opening = match goes_on {
-            true => vec![asked],
-            false => vec![Message::System { content: brief.system.clone() }, asked],
+            true => vec![prompt],
+            false => vec![Message::System { content: brief.system.clone() }, prompt],
         };
-        let (before, own) = transcript.begin(&opening)?;
+        let (before, own_messages) = transcript.begin(&opening)?;
         let mut tools = tool::specs(&brief.offered, &context.workspace.commands().told());
         tools.extend(context.command_tools.iter().map(Tool::spec));
         let mut talk = Self {
@@ -104,22 +104,22 @@ impl Talk {
             acted: false,
             closing_words: None,
             first_words: None,
-            noted: Vec::new(),
+            sent_notes: Vec::new(),
             newest: NewestTurn::default(),
             refused: false,
-            watch: Watch::new(brief.refusals, context.command_tools),
+            watch: ProgressWatch::new(brief.refusals, context.command_tools),
             refused_before: 0,
         };
         context.workspace.read_tracker().forget();
-        let recall = |seen: Vec<Seen>| {
-            seen.into_iter().for_each(|seen| context.workspace.read_tracker().recall(seen));
+        let recall = |files: Vec<Seen>| {
+            files.into_iter().for_each(|seen| context.workspace.read_tracker().recall(seen));
         };
         for earlier in before {
             recall(earlier.seen);
             talk.messages.push(earlier.message);
         }
         talk.messages.extend(opening);
-        for earlier in own {
+        for earlier in own_messages {
             recall(earlier.seen);
             talk.remember(brief, earlier.message, earlier.how);
         }
@@ -132,7 +132,7 @@ impl Talk {
             Message::Assistant { .. } => self.begin_turn(),
             Message::User { content } if how == How::Typed => {
                 self.keep_closing_words();
-                self.noted.push(content.clone());
+                self.sent_notes.push(content.clone());
             }
             Message::User { .. } => {
                 self.keep_first_words();
@@ -208,13 +208,13 @@ impl Talk {
         &self,
         outcome: &Outcome,
         ending: &mut dyn Ending,
-    ) -> anyhow::Result<Standing> {
-        let answered = matches!(self.messages.last(), Some(Message::Tool { .. }));
-        if !answered || !self.acted || self.newest.failed || !self.newest.changed {
-            return Ok(Standing::Open);
+    ) -> anyhow::Result<ClosingCheck> {
+        let is_answered = matches!(self.messages.last(), Some(Message::Tool { .. }));
+        if !is_answered || !self.acted || self.newest.failed || !self.newest.changed {
+            return Ok(ClosingCheck::Open);
         }
         Ok(match ending.standing(outcome).await? {
-            Standing::Lacks(_) if !ending::may_tell(self.nudges) => Standing::Ends,
+            ClosingCheck::Lacks(_) if !ending::may_tell(self.nudges) => ClosingCheck::Ends,
             standing => standing,
         })
     }
@@ -279,7 +279,7 @@ impl Talk {
     }
 
     pub(super) fn unanswered(&self) -> Vec<ToolCall> {
-        let answered: Vec<&str> = self
+        let answered_ids: Vec<&str> = self
             .own()
             .iter()
             .filter_map(|message| match message {
@@ -288,7 +288,7 @@ impl Talk {
             })
             .collect();
         let calls = self.newest_calls().iter();
-        calls.filter(|call| !answered.contains(&call.id.as_str())).cloned().collect()
+        calls.filter(|call| !answered_ids.contains(&call.id.as_str())).cloned().collect()
     }
 
     /// Requests the next answer; `None` if the conversation no longer fits into the model's window.
@@ -324,21 +324,21 @@ impl Talk {
             };
             sink.emit(Event::Speaker { stage: brief.stage, role: brief.role });
             let begun = Instant::now();
-            let shown = RefCell::new(secrets.stream());
+            let stream = RefCell::new(secrets.stream());
             let show = |text: String| {
                 if !text.is_empty() {
                     sink.emit(Event::Text { text });
                 }
             };
             let on_text = |text: &str| {
-                let text = shown.borrow_mut().push(text);
+                let text = stream.borrow_mut().push(text);
                 show(text);
             };
             let answer = model.turn(&request, &on_text).await;
             moment::end();
             match answer {
                 Ok(mut reply) => {
-                    show(shown.borrow_mut().end());
+                    show(stream.borrow_mut().end());
                     self.unique_ids(&mut reply);
                     sink.emit(Event::ModelRequest {
                         stage: brief.stage,
@@ -417,10 +417,10 @@ impl Talk {
             }
             context.workspace.io_errors().require_room()?;
             context.workspace.require_branch()?;
-            let told = self.note(brief, call, how, &answer.text);
+            let note = self.note(brief, call, how, &answer.text);
             let mut content = window::cut(answer.text, self.room, used);
-            if let Some(told) = told {
-                content.push_str(&format!("\n({told})"));
+            if let Some(note) = note {
+                content.push_str(&format!("\n({note})"));
             }
             used += content.len();
             let message = Message::Tool { tool_call_id: call.id.clone(), content };
@@ -435,8 +435,8 @@ impl Talk {
 fn brief_arguments(arguments: &str) -> String {
     const WIDTH: usize = 60;
     let value: serde_json::Value = serde_json::from_str(arguments).unwrap_or_default();
-    let named = ["path", "title", "name", "command", "task_id", "id", "pattern", "summary"];
-    let text = named.iter().find_map(|key| value.get(key).and_then(|v| v.as_str()));
+    let keys = ["path", "title", "name", "command", "task_id", "id", "pattern", "summary"];
+    let text = keys.iter().find_map(|key| value.get(key).and_then(|v| v.as_str()));
     let text = text.unwrap_or_default();
     let mut line = one_line(text.lines().next().unwrap_or_default(), WIDTH + 1);
     if text.lines().nth(1).is_some() && !line.ends_with('…') {

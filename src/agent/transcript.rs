@@ -20,7 +20,7 @@ use crate::workspace::Seen;
 
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-enum Line {
+enum TranscriptLine {
     Run {
         at: String,
         tip: String,
@@ -69,12 +69,12 @@ impl RunId {
 
 /// The earlier messages of a conversation that a new run continues.
 #[derive(Debug, Default)]
-pub struct Before {
+pub struct EarlierConversation {
     run: Option<RunId>,
-    pub(super) said: Vec<Earlier>,
+    pub(super) messages: Vec<Earlier>,
 }
 
-impl Before {
+impl EarlierConversation {
     /// Loads all messages up to the end of `run`, including the runs that it continues. None if a
     /// transcript is missing, a call has no answer, or the server refused the conversation: it
     /// cannot be continued.
@@ -88,34 +88,34 @@ impl Before {
             }
             let newest = newest_run(dir, &id)?;
             next = newest.after;
-            parts.push(newest.said);
+            parts.push(newest.messages);
         }
-        let said: Vec<Earlier> = parts.into_iter().rev().flatten().collect();
-        let is_open = said.iter().rev().find_map(|one| match &one.message {
+        let messages: Vec<Earlier> = parts.into_iter().rev().flatten().collect();
+        let is_open = messages.iter().rev().find_map(|one| match &one.message {
             Message::Assistant { tool_calls, .. } => Some(tool_calls.iter().any(|call| {
-                !said.iter().any(|other| {
+                !messages.iter().any(|other| {
                     matches!(&other.message, Message::Tool { tool_call_id, .. } if *tool_call_id == call.id)
                 })
             })),
             _ => None,
         });
-        (is_open == Some(false)).then(|| Self { run: Some(run.clone()), said })
+        (is_open == Some(false)).then(|| Self { run: Some(run.clone()), messages })
     }
 
     /// Notes that the user typed in the earlier runs, as sent to the model.
     pub fn typed(&self) -> impl Iterator<Item = &str> {
-        typed(&self.said)
+        typed(&self.messages)
     }
 
     /// Files in the state in which the model last saw them.
     pub fn seen(&self) -> BTreeMap<&str, &Seen> {
-        let seen = self.said.iter().flat_map(|one| &one.seen);
-        seen.map(|seen| (seen.path.as_str(), seen)).collect()
+        let files = self.messages.iter().flat_map(|one| &one.seen);
+        files.map(|file| (file.path.as_str(), file)).collect()
     }
 
     /// True if the conversation leaves enough of a window of `tokens` to continue.
     pub fn leaves_room(&self, tokens: u64) -> bool {
-        let messages = self.said.iter().map(|one| &one.message);
+        let messages = self.messages.iter().map(|one| &one.message);
         super::window::leaves_room(messages, tokens)
     }
 }
@@ -155,8 +155,8 @@ pub(super) struct Earlier {
 }
 
 /// Notes that the user typed, among these messages.
-fn typed(said: &[Earlier]) -> impl Iterator<Item = &str> {
-    said.iter().filter(|one| one.how == How::Typed).filter_map(|one| match &one.message {
+fn typed(messages: &[Earlier]) -> impl Iterator<Item = &str> {
+    messages.iter().filter(|one| one.how == How::Typed).filter_map(|one| match &one.message {
         Message::User { content } => Some(content.as_str()),
         _ => None,
     })
@@ -166,7 +166,7 @@ fn typed(said: &[Earlier]) -> impl Iterator<Item = &str> {
 struct NewestRun {
     opening: usize,
     after: Option<RunId>,
-    said: Vec<Earlier>,
+    messages: Vec<Earlier>,
 }
 
 /// The transcript of one part of a conversation, open for writing.
@@ -175,7 +175,7 @@ pub struct Transcript {
     dir: PathBuf,
     id: RunId,
     resumable: bool,
-    before: Before,
+    before: EarlierConversation,
     file: Option<File>,
 }
 
@@ -186,7 +186,13 @@ impl Transcript {
     /// see the draft as if for the first time.
     pub fn new(dir: &Path, name: &str, tip: &str, resumable: bool) -> Self {
         let id = RunId { transcript: name.to_owned(), tip: tip.to_owned() };
-        Self { dir: dir.to_owned(), id, resumable, before: Before::default(), file: None }
+        Self {
+            dir: dir.to_owned(),
+            id,
+            resumable,
+            before: EarlierConversation::default(),
+            file: None,
+        }
     }
 
     /// The id of this run.
@@ -203,11 +209,11 @@ impl Transcript {
     /// Notes that the user typed in the interrupted run, as sent to the model.
     pub fn typed_in_cut_run(&self) -> Vec<String> {
         let run = self.cut_run();
-        run.iter().flat_map(|run| typed(&run.said)).map(str::to_owned).collect()
+        run.iter().flat_map(|run| typed(&run.messages)).map(str::to_owned).collect()
     }
 
     /// Puts earlier messages before this run.
-    pub fn go_on_from(&mut self, before: Before) {
+    pub fn go_on_from(&mut self, before: EarlierConversation) {
         self.before = before;
     }
 
@@ -222,7 +228,7 @@ impl Transcript {
         &mut self,
         opening: &[Message],
     ) -> anyhow::Result<(Vec<Earlier>, Vec<Earlier>)> {
-        let before = std::mem::take(&mut self.before.said);
+        let before = std::mem::take(&mut self.before.messages);
         let cut = self.cut_run();
         std::fs::create_dir_all(&self.dir)
             .with_context(|| format!("creating {}", self.dir.display()))?;
@@ -235,10 +241,10 @@ impl Transcript {
         if let Some(cut) = cut {
             // The opening may have changed since the run was interrupted (another release, other
             // limits): use the new opening, and keep the rest of the conversation.
-            return Ok((before, cut.said.into_iter().skip(cut.opening).collect()));
+            return Ok((before, cut.messages.into_iter().skip(cut.opening).collect()));
         }
         let (tip, after) = (self.id.tip.clone(), self.before.run.clone());
-        self.line(&Line::Run { at: now(), tip, opening: opening.len(), after })?;
+        self.line(&TranscriptLine::Run { at: now(), tip, opening: opening.len(), after })?;
         for message in opening {
             self.message(message)?;
         }
@@ -262,20 +268,20 @@ impl Transcript {
         how: How,
         seen: Vec<Seen>,
     ) -> anyhow::Result<()> {
-        self.line(&Line::Message { at: now(), message: message.clone(), how, seen })
+        self.line(&TranscriptLine::Message { at: now(), message: message.clone(), how, seen })
     }
 
     /// Writes that the run ended.
     pub(super) fn end(&mut self) -> anyhow::Result<()> {
-        self.line(&Line::End { at: now() })
+        self.line(&TranscriptLine::End { at: now() })
     }
 
     /// Writes that the conversation was refused, so that no run continues it.
     pub(super) fn refused(&mut self) -> anyhow::Result<()> {
-        self.line(&Line::Refused { at: now() })
+        self.line(&TranscriptLine::Refused { at: now() })
     }
 
-    fn line(&mut self, line: &Line) -> anyhow::Result<()> {
+    fn line(&mut self, line: &TranscriptLine) -> anyhow::Result<()> {
         let mut text = serde_json::to_string(line)?;
         text.push('\n');
         self.raw(&text)
@@ -296,7 +302,7 @@ impl Transcript {
         if !self.resumable {
             return None;
         }
-        newest_run(&self.dir, &self.id).filter(|run| !run.said.is_empty())
+        newest_run(&self.dir, &self.id).filter(|run| !run.messages.is_empty())
     }
 }
 
@@ -311,16 +317,17 @@ fn newest_run(dir: &Path, id: &RunId) -> Option<NewestRun> {
     for line in text.lines() {
         // A killed process can leave a half-written last line; that message had no effect yet.
         match serde_json::from_str(line) {
-            Ok(Line::Run { tip, opening, after, .. }) => {
-                newest = (tip == id.tip).then(|| NewestRun { opening, after, said: Vec::new() });
+            Ok(TranscriptLine::Run { tip, opening, after, .. }) => {
+                newest =
+                    (tip == id.tip).then(|| NewestRun { opening, after, messages: Vec::new() });
             }
-            Ok(Line::Message { message, how, seen, .. }) => {
+            Ok(TranscriptLine::Message { message, how, seen, .. }) => {
                 if let Some(run) = &mut newest {
-                    run.said.push(Earlier { message, how, seen });
+                    run.messages.push(Earlier { message, how, seen });
                 }
             }
-            Ok(Line::Refused { .. }) => newest = None,
-            Ok(Line::End { .. }) | Err(_) => {}
+            Ok(TranscriptLine::Refused { .. }) => newest = None,
+            Ok(TranscriptLine::End { .. }) | Err(_) => {}
         }
     }
     newest
@@ -342,8 +349,9 @@ mod tests {
     #[test]
     fn a_line_without_opaque_fields_is_read_and_one_with_them_keeps_them() {
         let old = r#"{"type":"message","at":"","message":{"role":"assistant","content":"a"}}"#;
-        let Ok(Line::Message { message: Message::Assistant { opaque: None, .. }, .. }) =
-            serde_json::from_str(old)
+        let Ok(TranscriptLine::Message {
+            message: Message::Assistant { opaque: None, .. }, ..
+        }) = serde_json::from_str(old)
         else {
             panic!("an older transcript is not read");
         };
@@ -360,12 +368,12 @@ mod tests {
         let mut first = new();
         first.begin(&open).unwrap();
         first.message(&user("one")).unwrap();
-        assert_eq!(new().cut_run().unwrap().said.len(), 2);
+        assert_eq!(new().cut_run().unwrap().messages.len(), 2);
         first.refused().unwrap();
         assert!(new().cut_run().is_none());
         // The next run starts from scratch.
         assert!(new().begin(&open).unwrap().1.is_empty());
-        assert_eq!(new().cut_run().unwrap().said.len(), 1);
+        assert_eq!(new().cut_run().unwrap().messages.len(), 1);
     }
 
     #[test]
@@ -415,12 +423,15 @@ mod tests {
         let open = [Message::System { content: "who".to_owned() }, user("one")];
         first.begin(&open).unwrap();
         first.message(&said("done", &["1"])).unwrap();
-        assert!(Before::load(dir.path(), first.id()).is_none(), "a call has no answer yet");
+        assert!(
+            EarlierConversation::load(dir.path(), first.id()).is_none(),
+            "a call has no answer yet"
+        );
         first.message(&answer("1")).unwrap();
         first.end().unwrap();
 
         let mut second = Transcript::new(dir.path(), "coding.1.actor.TASK-002", "b", true);
-        second.go_on_from(Before::load(dir.path(), first.id()).unwrap());
+        second.go_on_from(EarlierConversation::load(dir.path(), first.id()).unwrap());
         assert!(second.goes_on());
         let (before, own) = second.begin(&[user("two")]).unwrap();
         assert_eq!((before.len(), own.len()), (4, 0));
@@ -430,8 +441,8 @@ mod tests {
         // The second run was interrupted: its transcript names the run that it continued.
         let again = Transcript::new(dir.path(), "coding.1.actor.TASK-002", "b", true);
         assert_eq!(again.cut_run_after().unwrap().as_ref(), Some(first.id()));
-        let whole = Before::load(dir.path(), again.id()).unwrap();
-        let texts: Vec<&Message> = whole.said.iter().map(|one| &one.message).collect();
+        let whole = EarlierConversation::load(dir.path(), again.id()).unwrap();
+        let texts: Vec<&Message> = whole.messages.iter().map(|one| &one.message).collect();
         let expected = [&open[0], &open[1], &said("done", &["1"]), &answer("1"), &user("two")]
             .map(Clone::clone);
         assert_eq!(texts[..5], expected.iter().collect::<Vec<_>>()[..]);
@@ -439,6 +450,9 @@ mod tests {
         assert!(whole.leaves_room(1_000) && !whole.leaves_room(5));
 
         std::fs::remove_file(dir.path().join("coding.1.actor.TASK-001.jsonl")).unwrap();
-        assert!(Before::load(dir.path(), again.id()).is_none(), "the beginning is gone");
+        assert!(
+            EarlierConversation::load(dir.path(), again.id()).is_none(),
+            "the beginning is gone"
+        );
     }
 }

@@ -15,11 +15,11 @@ const MASK: &str = "[output of an earlier call, left out to save space; call aga
 /// less the size of the offered tools.
 pub(super) fn room(tokens: u64, tools: &[ToolSpec]) -> usize {
     let bytes = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(4) / 5 * 4;
-    let offered: usize = tools
+    let tool_bytes: usize = tools
         .iter()
         .map(|tool| tool.name.len() + tool.description.len() + tool.parameters.to_string().len())
         .sum();
-    bytes.saturating_sub(offered)
+    bytes.saturating_sub(tool_bytes)
 }
 
 /// Makes a conversation fit into `room` bytes by masking. False if it still does not fit.
@@ -42,15 +42,15 @@ pub(super) fn restart_helps(opening: &[Message], room: usize) -> bool {
 /// turn stay: the model has not read them. True if that saved anything.
 pub(super) fn mask(messages: &mut [Message], target: usize) -> bool {
     let newest = messages.iter().rposition(|m| matches!(m, Message::Assistant { .. })).unwrap_or(0);
-    let mut left = total(messages);
+    let mut bytes = total(messages);
     let mut won = false;
     for message in &mut messages[..newest] {
-        if left <= target {
+        if bytes <= target {
             break;
         }
         let Message::Tool { content, .. } = message else { continue };
         if content.len() > WORTH {
-            left -= content.len() - MASK.len();
+            bytes -= content.len() - MASK.len();
             MASK.clone_into(content);
             won = true;
         }
@@ -65,11 +65,11 @@ pub(super) fn cut(text: String, room: usize, used: usize) -> String {
     if text.len() <= most {
         return text;
     }
-    let shown = excerpt::beginning(&text, most);
+    let excerpt_text = excerpt::beginning(&text, most);
     format!(
         "{}\n[cut: the first {} of {} bytes; ask for a smaller part]",
-        shown.trim_end_matches('\n'),
-        shown.len(),
+        excerpt_text.trim_end_matches('\n'),
+        excerpt_text.len(),
         text.len()
     )
 }

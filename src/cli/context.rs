@@ -259,7 +259,7 @@ impl Context {
     pub(crate) fn sources(&self, git: Option<&Git>) -> anyhow::Result<Sources> {
         let project = git.map(|git| config::project_file(git.top())).transpose()?.flatten();
         let trust = match (git, &project) {
-            (Some(git), Some(text)) => TrustRecords::of(&git.state_dir()).about(text)?,
+            (Some(git), Some(text)) => TrustRecords::for_project(&git.state_dir()).about(text)?,
             _ => Trust::None,
         };
         self.sources_with(git, project, trust)

@@ -33,7 +33,7 @@ const MEMORY_MAX: usize = 4 * 1024 * 1024;
 const LINE_MAX: u64 = 1024 * 1024;
 
 #[derive(Serialize, Deserialize)]
-struct Line {
+struct CacheLine {
     format: u32,
     blob: String,
     language: String,
@@ -48,24 +48,24 @@ type Lines = HashMap<(String, &'static str), Vec<u8>>;
 static IN_MEMORY: LazyLock<Mutex<Lines>> = LazyLock::new(Mutex::default);
 
 /// Location of a line.
-enum Place {
+enum LineLocation {
     /// In the existing file.
-    Kept { at: u64, length: u64 },
+    Old { at: u64, length: u64 },
     /// In the file with this look's additions.
     New { at: u64, length: u64 },
     /// In memory, because the line could not be written.
-    Here(Vec<u8>),
+    Memory(Vec<u8>),
 }
 
 /// The cache file as one look reads and extends it.
 pub(super) struct Cache<'a> {
     path: Option<&'a Path>,
-    kept: Option<File>,
+    old: Option<File>,
     /// The lines added by this look. An unnamed temporary file, so that nothing remains of it.
     new: Option<File>,
     /// Bytes in `new`.
-    written: u64,
-    places: HashMap<(String, &'static str), Place>,
+    new_length: u64,
+    places: HashMap<(String, &'static str), LineLocation>,
 }
 
 impl<'a> Cache<'a> {
@@ -73,62 +73,66 @@ impl<'a> Cache<'a> {
     /// unreadable cache counts as empty.
     pub(super) fn open(
         path: Option<&'a Path>,
-        wanted: &HashSet<(&str, &'static str)>,
+        keys: &HashSet<(&str, &'static str)>,
         mut visit: impl FnMut(&str, &'static str, Symbols),
     ) -> Self {
         let mut places = HashMap::new();
         let fits = |path: &&Path| {
             std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= SIZE_MAX)
         };
-        let kept = path.filter(fits).and_then(|path| File::open(path).ok());
-        if let Some(file) = &kept {
+        let old = path.filter(fits).and_then(|path| File::open(path).ok());
+        if let Some(file) = &old {
             each_line(file, |at, bytes| {
-                let Some((blob, language)) = names_of(bytes).and_then(|key| wanted.get(&key))
-                else {
+                let Some((blob, language)) = names_of(bytes).and_then(|key| keys.get(&key)) else {
                     return;
                 };
-                let line = serde_json::from_slice::<Line>(bytes).ok();
+                let line = serde_json::from_slice::<CacheLine>(bytes).ok();
                 let Some(line) = line.filter(|line| line.format == FORMAT) else { return };
                 if let Entry::Vacant(place) = places.entry((line.blob, *language)) {
                     visit(blob, language, line.symbols);
-                    place.insert(Place::Kept { at, length: bytes.len() as u64 });
+                    place.insert(LineLocation::Old { at, length: bytes.len() as u64 });
                 }
             });
         }
         if path.is_none() {
             let lines = IN_MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
-            for (blob, language) in wanted {
+            for (blob, language) in keys {
                 let key = ((*blob).to_owned(), *language);
                 let Some(bytes) = lines.get(&key) else { continue };
-                if let Ok(line) = serde_json::from_slice::<Line>(bytes) {
+                if let Ok(line) = serde_json::from_slice::<CacheLine>(bytes) {
                     visit(blob, language, line.symbols);
-                    places.insert(key, Place::Here(bytes.clone()));
+                    places.insert(key, LineLocation::Memory(bytes.clone()));
                 }
             }
         }
-        Self { path, kept, new: None, written: 0, places }
+        Self { path, old, new: None, new_length: 0, places }
     }
 
     /// Adds the symbols of a blob.
     pub(super) fn add(&mut self, blob: &str, language: &'static str, symbols: Symbols) {
-        let line =
-            Line { format: FORMAT, blob: blob.to_owned(), language: language.to_owned(), symbols };
+        let line = CacheLine {
+            format: FORMAT,
+            blob: blob.to_owned(),
+            language: language.to_owned(),
+            symbols,
+        };
         let bytes = serde_json::to_vec(&line).unwrap_or_default();
         if self.new.is_none()
-            && self.places.values().all(|place| place.kept_at().is_some())
+            && self.places.values().all(|place| place.old_at().is_some())
             && let Some(dir) = self.path.and_then(Path::parent)
         {
-            let made = std::fs::create_dir_all(dir).and_then(|()| tempfile::tempfile_in(dir));
-            self.new = made.inspect_err(|error| cannot_be_kept(error)).ok();
+            let tempfile = std::fs::create_dir_all(dir).and_then(|()| tempfile::tempfile_in(dir));
+            self.new = tempfile.inspect_err(|error| warn_not_saved(error)).ok();
         }
-        let at = self.written;
-        let written = self.new.as_mut().is_some_and(|file| {
+        let at = self.new_length;
+        let is_saved = self.new.as_mut().is_some_and(|file| {
             let whole = file.seek(SeekFrom::Start(at));
             whole.and_then(|_| file.write_all(&bytes)).and_then(|()| file.write_all(b"\n")).is_ok()
         });
         let length = bytes.len() as u64;
-        let place = if written { Place::New { at, length } } else { Place::Here(bytes) };
-        self.written += if written { length + 1 } else { 0 };
+        let place =
+            if is_saved { LineLocation::New { at, length } } else { LineLocation::Memory(bytes) };
+        self.new_length += if is_saved { length + 1 } else { 0 };
         self.places.insert((line.blob, language), place);
     }
 
@@ -139,12 +143,12 @@ impl<'a> Cache<'a> {
             file.seek(SeekFrom::Start(at)).ok()?;
             let mut bytes = Vec::new();
             file.take(length).read_to_end(&mut bytes).ok()?;
-            serde_json::from_slice::<Line>(&bytes).ok()
+            serde_json::from_slice::<CacheLine>(&bytes).ok()
         };
         let line = match self.places.get(&(blob.to_owned(), language)) {
-            Some(Place::Kept { at, length }) => part(&self.kept, *at, *length),
-            Some(Place::New { at, length }) => part(&self.new, *at, *length),
-            Some(Place::Here(bytes)) => serde_json::from_slice::<Line>(bytes).ok(),
+            Some(LineLocation::Old { at, length }) => part(&self.old, *at, *length),
+            Some(LineLocation::New { at, length }) => part(&self.new, *at, *length),
+            Some(LineLocation::Memory(bytes)) => serde_json::from_slice::<CacheLine>(bytes).ok(),
             None => None,
         };
         line.map(|line| line.symbols).unwrap_or_default()
@@ -157,22 +161,22 @@ impl<'a> Cache<'a> {
             self.keep_in_memory();
             return;
         }
-        if self.written == 0 {
+        if self.new_length == 0 {
             return;
         }
         // A failure only slows down the next look.
         if let Err(error) = self.replace() {
-            cannot_be_kept(&error);
+            warn_not_saved(&error);
         }
     }
 
     fn keep_in_memory(self) {
-        let here = self.places.into_iter().filter_map(|(key, place)| match place {
-            Place::Here(bytes) => Some((key, bytes)),
-            Place::Kept { .. } | Place::New { .. } => None,
+        let in_memory = self.places.into_iter().filter_map(|(key, place)| match place {
+            LineLocation::Memory(bytes) => Some((key, bytes)),
+            LineLocation::Old { .. } | LineLocation::New { .. } => None,
         });
         let mut lines = IN_MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.extend(here);
+        lines.extend(in_memory);
         if lines.values().map(Vec::len).sum::<usize>() > MEMORY_MAX {
             lines.clear();
         }
@@ -183,24 +187,24 @@ impl<'a> Cache<'a> {
         let dir = path.parent().context("the cache path has no parent directory")?;
         let mut file = tempfile::NamedTempFile::new_in(dir)
             .with_context(|| format!("writing in {}", dir.display()))?;
-        let mut room = SIZE_MAX.saturating_sub(self.written);
+        let mut room = SIZE_MAX.saturating_sub(self.new_length);
         if let Some(new) = &mut self.new {
             new.rewind()?;
-            std::io::copy(&mut new.take(self.written.min(SIZE_MAX)), &mut file)?;
+            std::io::copy(&mut new.take(self.new_length.min(SIZE_MAX)), &mut file)?;
         }
-        let used: HashSet<u64> = self.places.values().filter_map(Place::kept_at).collect();
+        let used: HashSet<u64> = self.places.values().filter_map(LineLocation::old_at).collect();
         for of_this_look in [true, false] {
-            let Some(kept) = &self.kept else { break };
-            let mut failed = Ok(());
+            let Some(old) = &self.old else { break };
+            let mut result = Ok(());
             let mut out = std::io::BufWriter::new(file.as_file_mut());
-            each_line(kept, |at, bytes| {
+            each_line(old, |at, bytes| {
                 let length = bytes.len() as u64 + 1;
-                if used.contains(&at) == of_this_look && length <= room && failed.is_ok() {
+                if used.contains(&at) == of_this_look && length <= room && result.is_ok() {
                     room -= length;
-                    failed = out.write_all(bytes).and_then(|()| out.write_all(b"\n"));
+                    result = out.write_all(bytes).and_then(|()| out.write_all(b"\n"));
                 }
             });
-            failed
+            result
                 .and_then(|()| out.flush())
                 .with_context(|| format!("writing {}", path.display()))?;
         }
@@ -209,13 +213,13 @@ impl<'a> Cache<'a> {
     }
 }
 
-impl Place {
-    fn kept_at(&self) -> Option<u64> {
-        if let Self::Kept { at, .. } = self { Some(*at) } else { None }
+impl LineLocation {
+    fn old_at(&self) -> Option<u64> {
+        if let Self::Old { at, .. } = self { Some(*at) } else { None }
     }
 }
 
-fn cannot_be_kept(error: &dyn std::fmt::Display) {
+fn warn_not_saved(error: &dyn std::fmt::Display) {
     tracing::warn!("cannot save the symbol cache: {error:#}");
 }
 
@@ -229,14 +233,14 @@ fn each_line(mut file: &File, mut visit: impl FnMut(u64, &[u8])) {
     let (mut at, mut line) = (0, Vec::new());
     loop {
         line.clear();
-        let read = reader.by_ref().take(LINE_MAX).read_until(b'\n', &mut line).unwrap_or(0);
+        let length = reader.by_ref().take(LINE_MAX).read_until(b'\n', &mut line).unwrap_or(0);
         // git-cowork does not write lines that are too long or incomplete: ignore the
         // first such line and everything after it.
         let Some(whole) = line.strip_suffix(b"\n") else { return };
         if names_of(whole).is_some() {
             visit(at, whole);
         }
-        at += read as u64;
+        at += length as u64;
     }
 }
 
@@ -248,8 +252,8 @@ fn names_of(line: &[u8]) -> Option<(&str, &'static str)> {
     let (blob, rest) = (std::str::from_utf8(&rest[..end]).ok()?, &rest[end + 1..]);
     let rest = rest.strip_prefix(b",\"language\":\"")?;
     let language = rest.split(|byte| *byte == b'"').next()?;
-    let known = syntaxes().find(|syntax| syntax.name.as_bytes() == language)?;
-    Some((blob, known.name))
+    let syntax = syntaxes().find(|syntax| syntax.name.as_bytes() == language)?;
+    Some((blob, syntax.name))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use tree_sitter_language::LanguageFn;
 use crate::languages::grammars::grammars;
 
 /// A function that returns where a grammar expects its tables, and their size in bytes.
-type Room = unsafe extern "C" fn(size: *mut usize) -> *mut u8;
+type TableBuffer = unsafe extern "C" fn(size: *mut usize) -> *mut u8;
 
 macro_rules! unpacked {
     ($($name:literal: $package:ident::$original:ident, $sources:literal;)*) => {
@@ -28,9 +28,9 @@ macro_rules! unpacked {
                     // SAFETY: the room belongs to this grammar; nothing reads it before it is
                     // filled, or fills it twice, since the grammar's function is called nowhere
                     // else.
-                    let filled = *FILLED.get_or_init(|| unsafe { fill(room, tables) });
+                    let is_filled = *FILLED.get_or_init(|| unsafe { fill(room, tables) });
                     // SAFETY: the tree-sitter command has generated this function.
-                    filled.then(|| unsafe { LanguageFn::from_raw(parser) }.into())
+                    is_filled.then(|| unsafe { LanguageFn::from_raw(parser) }.into())
                 })*
                 _ => None,
             }
@@ -44,20 +44,20 @@ grammars!(unpacked);
 ///
 /// # Safety
 /// Nothing else may use the room meanwhile.
-unsafe fn fill(room: Room, tables: &[u8]) -> bool {
+unsafe fn fill(room: TableBuffer, tables: &[u8]) -> bool {
     let mut size = 0;
     // SAFETY: the room has the size that it reports, is never moved, and nothing else uses it.
     let room = unsafe {
         let begin = room(&raw mut size);
         std::slice::from_raw_parts_mut(begin, size)
     };
-    let inflated = miniz_oxide::inflate::decompress_slice_iter_to_slice(
+    let length = miniz_oxide::inflate::decompress_slice_iter_to_slice(
         room,
         [tables].into_iter(),
         false,
         true,
     );
-    inflated == Ok(size)
+    length == Ok(size)
 }
 
 #[cfg(test)]

@@ -68,8 +68,8 @@ pub(super) fn names(ends: &BTreeSet<String>, path: &str) -> bool {
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
     let whole = path.strip_suffix(extension).unwrap_or(&path).trim_end_matches('.');
     // A Go package is a folder; packages of the standard library have only one word.
-    let of = languages::of_file(&path);
-    let by_folder = of.is_some_and(|language| language.imports.package_is_folder);
+    let language = languages::of_file(&path);
+    let by_folder = language.is_some_and(|language| language.imports.package_is_folder);
     let package = |end: &str| by_folder && end.contains('/');
     let for_folder = any(|imports| imports.folder_files.contains(&stem));
     tails(whole).any(|end| ends.contains(end))

@@ -7,8 +7,8 @@ use crate::languages::shown_by;
 /// fifth of the files are left out.
 pub fn main_languages<'a>(paths: impl IntoIterator<Item = &'a str>) -> Vec<&'static str> {
     let mut counts: Vec<(&'static str, usize)> = Vec::new();
-    let of_own = |path: &'a str| shown_by(path).filter(|_| is_own(path));
-    for language in paths.into_iter().filter_map(of_own) {
+    let language_of = |path: &'a str| shown_by(path).filter(|_| is_own(path));
+    for language in paths.into_iter().filter_map(language_of) {
         match counts.iter_mut().find(|(name, _)| *name == language.name) {
             Some((_, count)) => *count += 1,
             None => counts.push((language.name, 1)),

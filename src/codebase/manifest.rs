@@ -31,7 +31,7 @@ const MAKEFILE: &str = "Makefile";
 #[derive(Default)]
 pub struct Manifests {
     /// By depth, rank and path; the value is the content's id.
-    found: BTreeMap<(usize, usize, String), String>,
+    manifests: BTreeMap<(usize, usize, String), String>,
     /// Markdown first; the value is the content's id.
     readmes: BTreeMap<(bool, String), String>,
 }
@@ -46,9 +46,9 @@ impl Manifests {
             && is_own(path)
             && !is_trial(path)
         {
-            self.found.insert((depth, rank, path.to_owned()), content.to_owned());
-            if self.found.len() > LOOKED_AT {
-                self.found.pop_last();
+            self.manifests.insert((depth, rank, path.to_owned()), content.to_owned());
+            if self.manifests.len() > LOOKED_AT {
+                self.manifests.pop_last();
             }
         }
         let lower = name.to_lowercase();
@@ -69,12 +69,12 @@ impl Manifests {
     /// # Errors
     /// They cannot be read.
     pub fn texts(&self, source: &dyn Source) -> anyhow::Result<Vec<(String, String, usize)>> {
-        let contents: Vec<&str> = self.found.values().map(String::as_str).collect();
-        let keys: Vec<&(usize, usize, String)> = self.found.keys().collect();
-        let (mut shown, mut taken, mut room) = (Vec::new(), 0, ROOM);
+        let contents: Vec<&str> = self.manifests.values().map(String::as_str).collect();
+        let keys: Vec<&(usize, usize, String)> = self.manifests.keys().collect();
+        let (mut texts, mut count, mut room) = (Vec::new(), 0, ROOM);
         source.each_content(&contents, SIZE_MAX, &mut |at, bytes| {
             let Some(bytes) = bytes else { return Ok(ControlFlow::Continue(())) };
-            taken += 1;
+            count += 1;
             let (depth, _, path) = keys[at];
             let name = path.rsplit('/').next().unwrap_or(path);
             let text = String::from_utf8(bytes).unwrap_or_default();
@@ -86,15 +86,15 @@ impl Manifests {
             if !text.trim().is_empty() {
                 let most = if *depth == 0 { AT_THE_TOP } else { OF_A_PART }.min(room);
                 room -= text.len().min(most);
-                shown.push((plain(path), visible(&text), most));
+                texts.push((plain(path), visible(&text), most));
             }
-            Ok(if taken < SHOWN && room > 0 {
+            Ok(if count < SHOWN && room > 0 {
                 ControlFlow::Continue(())
             } else {
                 ControlFlow::Break(())
             })
         })?;
-        Ok(shown)
+        Ok(texts)
     }
 
     /// The README at the top, with its name, not yet shortened; `None` if there is none.
@@ -103,13 +103,13 @@ impl Manifests {
     /// It cannot be read.
     pub fn readme(&self, source: &dyn Source) -> anyhow::Result<Option<(String, String)>> {
         let contents: Vec<&str> = self.readmes.values().map(String::as_str).collect();
-        let mut found = None;
+        let mut readme = None;
         source.each_content(&contents, SIZE_MAX, &mut |at, bytes| {
             let Some(bytes) = bytes else { return Ok(ControlFlow::Continue(())) };
-            found = Some((at, bytes));
+            readme = Some((at, bytes));
             Ok(ControlFlow::Break(()))
         })?;
-        let Some((at, bytes)) = found else { return Ok(None) };
+        let Some((at, bytes)) = readme else { return Ok(None) };
         let path = self.readmes.keys().nth(at).map_or("", |(_, path)| path.as_str());
         let text = String::from_utf8(bytes).ok();
         Ok(text.map(|text| (plain(path), visible(&text))))
@@ -119,11 +119,12 @@ impl Manifests {
 /// The rank of a manifest, lower is better; `None` for other files. Each language's first manifest
 /// comes before any language's second.
 fn rank(name: &str) -> Option<usize> {
-    let of = |language: &Language| language.manifests.iter().position(|known| *known == name);
-    let found = languages::ALL.iter().enumerate();
-    let mut found =
-        found.filter_map(|(at, language)| Some(of(language)? * languages::ALL.len() + at));
-    found.next().or_else(|| (name == MAKEFILE).then_some(usize::MAX))
+    let position =
+        |language: &Language| language.manifests.iter().position(|manifest| *manifest == name);
+    let languages = languages::ALL.iter().enumerate();
+    let mut ranks = languages
+        .filter_map(|(at, language)| Some(position(language)? * languages::ALL.len() + at));
+    ranks.next().or_else(|| (name == MAKEFILE).then_some(usize::MAX))
 }
 
 /// Text without characters that move the cursor or hide other text.
@@ -135,11 +136,11 @@ fn visible(text: &str) -> String {
 fn targets(text: &str) -> String {
     let target = |line: &str| {
         let (names, rest) = line.split_once(':')?;
-        let named = !names.is_empty()
+        let is_target = !names.is_empty()
             && !rest.starts_with('=')
             && names.chars().all(|c| c.is_alphanumeric() || "_-. ".contains(c))
             && !names.starts_with(['.', ' ']);
-        named.then(|| names.trim().to_owned())
+        is_target.then(|| names.trim().to_owned())
     };
     let mut targets: Vec<String> = text.lines().filter_map(target).collect();
     targets.dedup();

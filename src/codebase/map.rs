@@ -6,11 +6,11 @@ use std::path::Path;
 
 use super::Source;
 use super::cache::Cache;
-use super::named::Named;
+use super::named::NamedDefinitions;
 use super::own_code::{FILE_MAX, is_trial, is_written};
 use super::parse::{self, Parsers};
-use super::rank::{Place, Ranked, rank, words, words_from};
-use super::wanted::{Wanted, wanted};
+use super::rank::{DefinitionIndex, Ranked, rank, words, words_from};
+use super::wanted::{CandidateFile, nearest_files};
 use crate::languages::Syntax;
 
 /// Maximum number of ranked files: those nearest to the current work.
@@ -42,7 +42,7 @@ pub struct Map<'a> {
 
 /// The symbols found in a code base.
 #[derive(Default)]
-pub struct Symbols {
+pub struct RepositoryMap {
     /// The most used definitions, grouped by file: for each file, a line `LINE: head` for each
     /// definition. The file with the most used definition comes first. Tests, examples and similar
     /// code are left out unless the current work names them. Empty if no file in a known language
@@ -59,105 +59,110 @@ pub struct Symbols {
 ///
 /// # Errors
 /// The files cannot be read, or git-cowork was asked to stop.
-pub fn symbols(map: &Map<'_>, budget: usize, named_budget: usize) -> anyhow::Result<Symbols> {
-    let (wanted, all) = wanted(map.source, &words_from(map.about, 3), FILES)?;
-    let Found { files, cache, gone } = found(map, &wanted)?;
-    let ranked: Vec<Ranked> = files.into_iter().map(|(_, ranked)| ranked).collect();
-    let mut places = rank(&ranked);
-    places.retain(|place| !map.shown.contains(&ranked[place.file as usize].path.as_str()));
-    let by_path: HashMap<&str, &Wanted> = wanted.iter().map(|file| (file.path(), file)).collect();
-    let mut in_full = Named::new(map.about, named_budget);
+pub fn symbols(map: &Map<'_>, budget: usize, named_budget: usize) -> anyhow::Result<RepositoryMap> {
+    let (chosen_files, all) = nearest_files(map.source, &words_from(map.about, 3), FILES)?;
+    let ParsedFiles { files, cache, missing: gone } = parse_files(map, &chosen_files)?;
+    let files_ranked: Vec<Ranked> = files.into_iter().map(|(_, file)| file).collect();
+    let mut places = rank(&files_ranked);
+    places.retain(|place| !map.shown.contains(&files_ranked[place.file as usize].path.as_str()));
+    let by_path: HashMap<&str, &CandidateFile> =
+        chosen_files.iter().map(|file| (file.path(), file)).collect();
+    let mut in_full = NamedDefinitions::new(map.about, named_budget);
     let unseen = |file: &&Ranked| !file.trial && !map.shown.contains(&file.path.as_str());
-    for file in ranked.iter().filter(unseen).filter(|file| file.defines_mentioned()) {
-        if let Some(known) = by_path.get(file.path.as_str()) {
-            let symbols = cache.get(&known.content, known.syntax.name);
-            in_full.look_into(&file.path, &known.content, symbols);
+    for file in files_ranked.iter().filter(unseen).filter(|file| file.defines_mentioned()) {
+        if let Some(candidate) = by_path.get(file.path.as_str()) {
+            let symbols = cache.get(&candidate.content, candidate.syntax.name);
+            in_full.look_into(&file.path, &candidate.content, symbols);
         }
     }
-    let named = |file: &Ranked| by_path.get(file.path.as_str()).is_some_and(|file| file.is_named());
-    let mut shown = Shown {
-        files: &ranked,
-        named: &named,
+    let is_named =
+        |file: &Ranked| by_path.get(file.path.as_str()).is_some_and(|file| file.is_named());
+    let mut listing = DefinitionList {
+        files: &files_ranked,
+        is_named: &is_named,
         symbols: HashMap::new(),
         read: &|file| {
             let file = by_path.get(file.path.as_str());
             file.map(|file| cache.get(&file.content, file.syntax.name)).unwrap_or_default()
         },
     };
-    let chosen = shown.choose(&places, budget.saturating_sub(LAST_LINE));
+    let chosen = listing.choose(&places, budget.saturating_sub(LAST_LINE));
     let mut out = String::new();
     let mut count = 0;
     for (file, definitions) in &chosen {
-        out.push_str(&heading(&ranked[*file as usize].path));
+        out.push_str(&heading(&files_ranked[*file as usize].path));
         for definition in definitions {
-            out.push_str(&shown.line(Place { file: *file, definition: *definition }));
+            out.push_str(&listing.line(DefinitionIndex { file: *file, definition: *definition }));
             count += 1;
         }
     }
     let all = all - gone;
-    if !chosen.is_empty() && (count < places.len() || ranked.len() < all) {
+    if !chosen.is_empty() && (count < places.len() || files_ranked.len() < all) {
         out.push_str(&format!(
             "[{count} of {} definitions, in {} of {all} files; search_files finds the others]",
             places.len(),
             chosen.len()
         ));
     }
-    let named = in_full.text(map.source)?;
+    let definitions_text = in_full.text(map.source)?;
     cache.save();
-    Ok(Symbols { most_used: out.trim_end().to_owned(), named })
+    Ok(RepositoryMap { most_used: out.trim_end().to_owned(), named: definitions_text })
 }
 
 /// The known symbols of the wanted files.
-struct Found<'a> {
+struct ParsedFiles<'a> {
     /// Files that were parsed, now or earlier, sorted by path.
     files: Vec<(usize, Ranked)>,
     cache: Cache<'a>,
     /// Number of files that are too large or missing.
-    gone: usize,
+    missing: usize,
 }
 
-fn found<'a>(map: &Map<'a>, wanted: &[Wanted]) -> anyhow::Result<Found<'a>> {
+fn parse_files<'a>(
+    map: &Map<'a>,
+    files_to_parse: &[CandidateFile],
+) -> anyhow::Result<ParsedFiles<'a>> {
     let mentions = words(map.about);
     // Files with the same content.
-    let mut of: HashMap<(&str, &'static str), Vec<usize>> = HashMap::new();
-    for (at, file) in wanted.iter().enumerate() {
-        of.entry((file.content.as_str(), file.syntax.name)).or_default().push(at);
+    let mut positions: HashMap<(&str, &'static str), Vec<usize>> = HashMap::new();
+    for (at, file) in files_to_parse.iter().enumerate() {
+        positions.entry((file.content.as_str(), file.syntax.name)).or_default().push(at);
     }
     let mut files: Vec<(usize, Ranked)> = Vec::new();
     let (mut names, mut gone) = (0, 0);
     let mut know = |content: &str, syntax: &'static str, symbols: &parse::Symbols| {
-        for at in of.get(&(content, syntax)).into_iter().flatten() {
-            let (path, language) = (wanted[*at].path(), wanted[*at].language);
-            let ranked = Ranked::new(path, language, is_trial(path), symbols, &mentions);
-            names += ranked.names();
+        for at in positions.get(&(content, syntax)).into_iter().flatten() {
+            let (path, language) = (files_to_parse[*at].path(), files_to_parse[*at].language);
+            let file = Ranked::new(path, language, is_trial(path), symbols, &mentions);
+            names += file.names();
             if names <= NAMES {
-                files.push((*at, ranked));
+                files.push((*at, file));
             }
         }
         names <= NAMES
     };
-    let keys: HashSet<(&str, &'static str)> = of.keys().copied().collect();
-    let mut known: HashSet<(String, &'static str)> = HashSet::new();
+    let keys: HashSet<(&str, &'static str)> = positions.keys().copied().collect();
+    let mut parsed_keys: HashSet<(String, &'static str)> = HashSet::new();
     let mut cache = Cache::open(map.cache, &keys, |content, syntax, symbols| {
         know(content, syntax, &symbols);
-        known.insert((content.to_owned(), syntax));
+        parsed_keys.insert((content.to_owned(), syntax));
     });
-    let mut missing: Vec<&Wanted> = Vec::new();
-    for file in wanted {
-        if known.insert((file.content.clone(), file.syntax.name)) {
+    let mut missing: Vec<&CandidateFile> = Vec::new();
+    for file in files_to_parse {
+        if parsed_keys.insert((file.content.clone(), file.syntax.name)) {
             missing.push(file);
         }
     }
     let contents: Vec<&str> = missing.iter().map(|file| file.content.as_str()).collect();
     let mut parsers = Parsers::one_a_thread();
-    let (mut taken, mut batched) = (0, 0);
+    let (mut bytes_read, mut batch_bytes) = (0, 0);
     let mut batch: Vec<(usize, String)> = Vec::new();
     // Parses the batch; false if there is no room for more names.
     let mut parse = |batch: &mut Vec<(usize, String)>| {
         let texts: Vec<(&'static Syntax, &str)> =
             batch.iter().map(|(at, text)| (missing[*at].syntax, text.as_str())).collect();
-        let parsed = parse::parse_all(&mut parsers, &texts);
-        for ((at, _), symbols) in std::mem::take(batch).into_iter().zip(parsed) {
+        let results = parse::parse_all(&mut parsers, &texts);
+        for ((at, _), symbols) in std::mem::take(batch).into_iter().zip(results) {
             let Some(symbols) = symbols else { continue };
             let (content, syntax) = (contents[at], missing[at].syntax.name);
             let room = know(content, syntax, &symbols);
@@ -171,31 +176,31 @@ fn found<'a>(map: &Map<'a>, wanted: &[Wanted]) -> anyhow::Result<Found<'a>> {
     map.source.each_content(&contents, FILE_MAX, &mut |at, bytes| {
         crate::interrupt::check()?;
         let Some(bytes) = bytes else {
-            gone += of.get(&(contents[at], missing[at].syntax.name)).map_or(0, Vec::len);
+            gone += positions.get(&(contents[at], missing[at].syntax.name)).map_or(0, Vec::len);
             return Ok(ControlFlow::Continue(()));
         };
-        taken += bytes.len();
-        batched += bytes.len();
+        bytes_read += bytes.len();
+        batch_bytes += bytes.len();
         // A file that no person wrote (generated, packed or binary) counts as empty.
         let text = String::from_utf8(bytes).ok().filter(|text| is_written(text));
         batch.push((at, text.unwrap_or_default()));
-        let mut room = taken < BYTES;
-        if batched >= BATCH && room {
-            batched = 0;
+        let mut room = bytes_read < BYTES;
+        if batch_bytes >= BATCH && room {
+            batch_bytes = 0;
             room = parse(&mut batch);
         }
         Ok(if room { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     })?;
     parse(&mut batch);
     files.sort_unstable_by(|(_, a), (_, b)| a.path.cmp(&b.path));
-    Ok(Found { files, cache, gone })
+    Ok(ParsedFiles { files, cache, missing: gone })
 }
 
 /// The files to show, and the text of their definitions.
-struct Shown<'a> {
+struct DefinitionList<'a> {
     files: &'a [Ranked],
     /// True if the current work names a file.
-    named: &'a dyn Fn(&Ranked) -> bool,
+    is_named: &'a dyn Fn(&Ranked) -> bool,
     /// Symbols of files that were read again.
     symbols: HashMap<u32, parse::Symbols>,
     read: &'a dyn Fn(&Ranked) -> parse::Symbols,
@@ -204,12 +209,12 @@ struct Shown<'a> {
 /// Definitions to show, by file.
 type Chosen = Vec<(u32, Vec<u32>)>;
 
-impl Shown<'_> {
+impl DefinitionList<'_> {
     /// Chooses definitions that fit into `room`. First come a few definitions of each file that the
     /// current work names, then the most used definitions: at first a few of each file, then the
     /// rest of all files. Files are returned in the order of their best definition, the definitions
     /// of a file in the order in which they occur in it.
-    fn choose(&mut self, places: &[Place], room: usize) -> Chosen {
+    fn choose(&mut self, places: &[DefinitionIndex], room: usize) -> Chosen {
         let mut chosen: Chosen = Vec::new();
         let mut at: HashMap<u32, usize> = HashMap::new();
         let mut used = 0;
@@ -217,17 +222,17 @@ impl Shown<'_> {
             let room = if only_named { room / NAMED } else { room };
             for place in places {
                 let file = &self.files[place.file as usize];
-                if (only_named || file.trial) && !(self.named)(file) {
+                if (only_named || file.trial) && !(self.is_named)(file) {
                     continue;
                 }
-                let known = at.get(&place.file).map(|at| &chosen[*at].1);
-                if known
-                    .is_some_and(|known| known.len() >= most || known.contains(&place.definition))
-                {
+                let chosen_here = at.get(&place.file).map(|at| &chosen[*at].1);
+                if chosen_here.is_some_and(|definitions| {
+                    definitions.len() >= most || definitions.contains(&place.definition)
+                }) {
                     continue;
                 }
                 let path = &self.files[place.file as usize].path;
-                let heading = if known.is_none() { heading(path).len() } else { 0 };
+                let heading = if chosen_here.is_none() { heading(path).len() } else { 0 };
                 let cost = heading + self.line(*place).len();
                 if used + cost > room && only_named {
                     break;
@@ -250,17 +255,17 @@ impl Shown<'_> {
     }
 
     /// A definition's line; empty if its cached symbols are gone.
-    fn line(&mut self, place: Place) -> String {
+    fn line(&mut self, place: DefinitionIndex) -> String {
         let (file, read) = (&self.files[place.file as usize], self.read);
         let symbols = self.symbols.entry(place.file).or_insert_with(|| read(file));
-        let Some(defined) = symbols.defines.get(place.definition as usize) else {
+        let Some(definition) = symbols.defines.get(place.definition as usize) else {
             return String::new();
         };
-        let owner = match defined.owner.as_str() {
+        let owner = match definition.owner.as_str() {
             "" => String::new(),
             owner => format!("{owner} "),
         };
-        format!("  {}: {owner}{}\n", defined.line, defined.signature)
+        format!("  {}: {owner}{}\n", definition.line, definition.signature)
     }
 }
 

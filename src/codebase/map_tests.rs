@@ -69,7 +69,7 @@ fn only_changed_files_are_read_again() {
     let with = |project: &[(&str, &str)]| {
         let source = Files::new(project);
         let map = Map { source: &source, cache: Some(&path), about: "", shown: &[] };
-        (symbols(&map, 2_000, 0).unwrap().most_used, source.read.get())
+        (symbols(&map, 2_000, 0).unwrap().most_used, source.count.get())
     };
     let (first, cold) = with(&PROJECT);
     assert_eq!(cold, 4);
@@ -103,7 +103,7 @@ fn a_repository_too_large_for_one_look_is_read_where_the_idea_points() {
         // `[SHOWN of ALL definitions, in …`
         let (_, last) = text.rsplit_once('[').unwrap();
         let known: usize = last.split(' ').nth(2).unwrap().parse().unwrap();
-        (text, known, source.read.get())
+        (text, known, source.count.get())
     };
     let (first, known, read) = look("why is rarely slow");
     assert!(first.starts_with("zz/deep/down/rarely.c\n  1: int found_it(int x)\n"), "{first}");

@@ -28,7 +28,7 @@ use std::ops::ControlFlow;
 
 pub use main_languages::main_languages;
 pub use manifest::Manifests;
-pub use map::{Map, Symbols, symbols};
+pub use map::{Map, RepositoryMap, symbols};
 pub use named::FileNames;
 pub use tree::{Tree, tree};
 
@@ -58,9 +58,9 @@ pub trait Source {
 /// True if a file is code or text according to its name: not a key, picture or data.
 pub fn is_source_or_text(path: &str) -> bool {
     let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
-    let known =
+    let is_text =
         crate::languages::syntax_of(path).is_some() || ["md", "rst", "txt"].contains(&ending);
-    known && !path.chars().any(is_odd)
+    is_text && !path.chars().any(is_odd)
 }
 
 /// A name for a prompt: one line, without characters that move the cursor or hide text.
@@ -87,14 +87,14 @@ mod testing {
     pub(super) struct Files<'a> {
         files: Vec<(&'a str, &'a str, String)>,
         /// Number of contents that were read.
-        pub(super) read: Cell<usize>,
+        pub(super) count: Cell<usize>,
     }
 
     impl<'a> Files<'a> {
         pub(super) fn new(files: &[(&'a str, &'a str)]) -> Self {
             let name = |text: &str| sha256(text.as_bytes());
             let files = files.iter().map(|(path, text)| (*path, *text, name(text))).collect();
-            Self { files, read: Cell::new(0) }
+            Self { files, count: Cell::new(0) }
         }
     }
 
@@ -114,7 +114,7 @@ mod testing {
             visit: &mut dyn FnMut(usize, Option<Vec<u8>>) -> anyhow::Result<ControlFlow<()>>,
         ) -> anyhow::Result<()> {
             for (at, content) in contents.iter().enumerate() {
-                self.read.set(self.read.get() + 1);
+                self.count.set(self.count.get() + 1);
                 let (_, text, _) = self.files.iter().find(|(_, _, name)| name == content).unwrap();
                 let bytes = text.as_bytes().to_vec();
                 if visit(at, Some(bytes).filter(|bytes| bytes.len() as u64 <= most))?.is_break() {

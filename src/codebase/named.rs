@@ -20,7 +20,7 @@ pub struct FileNames<'a>(Vec<&'a str>);
 
 impl<'a> FileNames<'a> {
     /// The file names in a text: its words with a dot inside.
-    pub fn of(about: &'a str) -> Self {
+    pub fn in_text(about: &'a str) -> Self {
         let inner = |c: char| c.is_alphanumeric() || "_./-".contains(c);
         let words = about.split(|c: char| !inner(c));
         let words = words.map(|word| word.trim_matches(|c: char| "./-".contains(c)));
@@ -36,7 +36,7 @@ impl<'a> FileNames<'a> {
 }
 
 /// A definition that the work names.
-struct Place {
+struct NamedDefinition {
     path: String,
     content: String,
     first: usize,
@@ -45,13 +45,13 @@ struct Place {
 }
 
 /// The definitions that the current work names.
-pub(super) struct Named {
+pub(super) struct NamedDefinitions {
     names: BTreeSet<String>,
     budget: usize,
-    places: Vec<Place>,
+    places: Vec<NamedDefinition>,
 }
 
-impl Named {
+impl NamedDefinitions {
     pub(super) fn new(about: &str, budget: usize) -> Self {
         let names = if budget == 0 { BTreeSet::new() } else { names_in(about) };
         Self { names, budget, places: Vec::new() }
@@ -59,29 +59,30 @@ impl Named {
 
     /// Adds the named definitions of a file.
     pub(super) fn look_into(&mut self, path: &str, content: &str, symbols: Symbols) {
-        let named = |defined: &Definition| self.names.contains(&defined.name);
-        let found: Vec<Definition> = symbols.defines.into_iter().filter(named).collect();
-        self.places.extend(found.into_iter().map(|defined| Place {
+        let is_named = |definition: &Definition| self.names.contains(&definition.name);
+        let definitions: Vec<Definition> = symbols.defines.into_iter().filter(is_named).collect();
+        self.places.extend(definitions.into_iter().map(|definition| NamedDefinition {
             path: path.to_owned(),
             content: content.to_owned(),
-            first: defined.line,
-            last: defined.end,
-            name: defined.name,
+            first: definition.line,
+            last: definition.end,
+            name: definition.name,
         }));
     }
 
     /// Their texts, as many as fit into the budget.
     pub(super) fn text(self, source: &dyn Source) -> anyhow::Result<String> {
         let Self { budget, places, .. } = self;
-        let common = |place: &&Place| {
+        let common = |place: &&NamedDefinition| {
             places.iter().filter(|other| other.name == place.name).count() > DEFINERS_MAX
         };
-        let shown: Vec<&Place> = places.iter().filter(|place| !common(place)).collect();
-        let contents: Vec<&str> = shown.iter().map(|place| place.content.as_str()).collect();
+        let shortlist: Vec<&NamedDefinition> =
+            places.iter().filter(|place| !common(place)).collect();
+        let contents: Vec<&str> = shortlist.iter().map(|place| place.content.as_str()).collect();
         let mut out = String::new();
         source.each_content(&contents, FILE_MAX, &mut |at, bytes| {
             let text = String::from_utf8(bytes.unwrap_or_default()).unwrap_or_default();
-            let part = part_of(shown[at], &text);
+            let part = part_of(shortlist[at], &text);
             if !part.is_empty() && out.len() + part.len() <= budget {
                 out.push_str(&part);
             }
@@ -92,8 +93,8 @@ impl Named {
 }
 
 /// `PATH, lines A-B` and these lines.
-fn part_of(place: &Place, text: &str) -> String {
-    let Place { path, first, last, .. } = place;
+fn part_of(place: &NamedDefinition, text: &str) -> String {
+    let NamedDefinition { path, first, last, .. } = place;
     let mut lines = String::new();
     let mut end = first.saturating_sub(1);
     for line in text.lines().take(*last).skip(first.saturating_sub(1)) {
@@ -139,10 +140,10 @@ mod tests {
     fn a_file_is_named_by_its_path_or_the_end_of_it() {
         let about = "Fix src/a/forth.py, as README.md and (store.rs) say.";
         for path in ["src/a/forth.py", "README.md", "x/store.rs", "docs/README.md"] {
-            assert!(FileNames::of(about).has(path), "{path}");
+            assert!(FileNames::in_text(about).has(path), "{path}");
         }
         for path in ["a.py", "src/b/forth.py", "restore.rs", "store.py", "say"] {
-            assert!(!FileNames::of(about).has(path), "{path}");
+            assert!(!FileNames::in_text(about).has(path), "{path}");
         }
     }
 

@@ -59,8 +59,8 @@ const TRIALS: [&str; 13] = [
 pub(super) fn is_own(path: &str) -> bool {
     let (directories, name) = path.rsplit_once('/').unwrap_or(("", path));
     let foreign = |part: &str| {
-        let of = |language: &&Language| language.foreign_folders.contains(&part);
-        DIRECTORIES.contains(&part) || languages::ALL.iter().any(of)
+        let is_foreign = |language: &&Language| language.foreign_folders.contains(&part);
+        DIRECTORIES.contains(&part) || languages::ALL.iter().any(is_foreign)
     };
     !directories.split('/').any(foreign) && !NAMES.iter().any(|part| name.contains(part))
 }

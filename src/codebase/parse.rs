@@ -14,7 +14,7 @@ use tree_sitter::{Node, ParseOptions, Parser, TreeCursor};
 use super::grammar::grammar;
 use super::is_odd;
 use crate::in_threads;
-use crate::languages::{Shape, Syntax};
+use crate::languages::{NodeRole, Syntax};
 
 /// Time limit to parse one file. A large one takes some 50 ms.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -56,14 +56,14 @@ pub(super) struct Symbols {
 
 /// The parsers of a run, one per grammar.
 pub(super) struct Parsers {
-    of: HashMap<&'static str, (Parser, Vec<Class>)>,
+    by_grammar: HashMap<&'static str, (Parser, Vec<Class>)>,
     patience: Duration,
-    given_up: u32,
+    timeouts: u32,
 }
 
 impl Default for Parsers {
     fn default() -> Self {
-        Self { of: HashMap::new(), patience: PATIENCE, given_up: 0 }
+        Self { by_grammar: HashMap::new(), patience: PATIENCE, timeouts: 0 }
     }
 }
 
@@ -87,10 +87,10 @@ impl Parsers {
         if text.is_empty() {
             return Some(Symbols::default());
         }
-        if self.given_up >= GIVEN_UP {
+        if self.timeouts >= GIVEN_UP {
             return None;
         }
-        let (parser, classes) = self.of.entry(syntax.name).or_insert_with(|| {
+        let (parser, classes) = self.by_grammar.entry(syntax.name).or_insert_with(|| {
             let mut parser = Parser::new();
             let Some(grammar) = grammar(syntax.name) else {
                 tracing::warn!("the grammar of {} cannot be unpacked", syntax.name);
@@ -110,7 +110,7 @@ impl Parsers {
         let mut bytes = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();
         let Some(tree) = parser.parse_with_options(&mut bytes, None, Some(options)) else {
             parser.reset();
-            self.given_up += 1;
+            self.timeouts += 1;
             return Some(Symbols::default());
         };
         let mut walk = Walk {
@@ -120,7 +120,7 @@ impl Parsers {
             symbols: Symbols::default(),
             scopes: Vec::new(),
             above: Vec::new(),
-            named: BTreeSet::new(),
+            name_positions: BTreeSet::new(),
         };
         walk.run(tree.walk());
         Some(walk.symbols)
@@ -136,7 +136,7 @@ enum Class {
     /// A name; `of_type` if the grammar marks it as the name of a type.
     Name { of_type: bool },
     /// A node of a kind for which the language defines a [`Shape`].
-    Of(Shape),
+    Of(NodeRole),
 }
 
 fn classes(syntax: &Syntax, grammar: &tree_sitter::Language) -> Vec<Class> {
@@ -146,7 +146,7 @@ fn classes(syntax: &Syntax, grammar: &tree_sitter::Language) -> Vec<Class> {
         match name {
             _ if !grammar.node_kind_is_named(id) => Class::Other,
             _ if name.ends_with("identifier") => Class::Name { of_type: name == "type_identifier" },
-            _ if name.starts_with("import") => Class::Of(Shape::Import),
+            _ if name.starts_with("import") => Class::Of(NodeRole::Import),
             _ => shape.map_or(Class::Other, |(_, shape)| Class::Of(*shape)),
         }
     };
@@ -175,7 +175,7 @@ struct Walk<'a, 'tree> {
     /// time.
     above: Vec<Node<'tree>>,
     /// Positions of the names of definitions, which do not count as uses.
-    named: BTreeSet<usize>,
+    name_positions: BTreeSet<usize>,
 }
 
 impl<'a, 'tree> Walk<'a, 'tree> {
@@ -205,48 +205,50 @@ impl<'a, 'tree> Walk<'a, 'tree> {
         }
     }
 
-    fn enter(&mut self, node: Node<'tree>, shape: Shape) {
+    fn enter(&mut self, node: Node<'tree>, shape: NodeRole) {
         let (owner, local) = match self.scopes.last() {
             Some(scope) => (scope.owner.clone(), scope.local),
             None => (String::new(), false),
         };
         let depth = self.above.len();
-        let mut scope = Scope { depth, owner, local, imports: shape == Shape::Import };
-        if matches!(shape, Shape::Anonymous | Shape::Import) {
-            scope.local |= shape == Shape::Anonymous;
+        let mut scope = Scope { depth, owner, local, imports: shape == NodeRole::Import };
+        if matches!(shape, NodeRole::Anonymous | NodeRole::Import) {
+            scope.local |= shape == NodeRole::Anonymous;
             self.scopes.push(scope);
             return;
         }
-        if shape == Shape::Implementation {
-            let of = node.child_by_field_name("type").map(|of| self.of(of)).unwrap_or_default();
-            let of = of.split('<').next().unwrap_or_default();
-            scope.owner = if is_name(of) { of.to_owned() } else { String::new() };
+        if shape == NodeRole::Implementation {
+            let type_name =
+                node.child_by_field_name("type").map(|node| self.text_of(node)).unwrap_or_default();
+            let type_name = type_name.split('<').next().unwrap_or_default();
+            scope.owner = if is_name(type_name) { type_name.to_owned() } else { String::new() };
             self.scopes.push(scope);
             return;
         }
         let name = self.name_in(node, shape);
         if let Some(name) = name {
-            self.named.insert(name.start_byte());
+            self.name_positions.insert(name.start_byte());
         }
         if let Some(name) = name.filter(|_| !local) {
             self.define(node, name, &scope.owner);
         }
-        let holds = matches!(shape, Shape::Type | Shape::TypeWithBody);
-        let inner = name.filter(|_| holds).map(|name| self.of(name)).filter(|name| is_name(name));
+        let holds = matches!(shape, NodeRole::Type | NodeRole::TypeWithBody);
+        let inner =
+            name.filter(|_| holds).map(|name| self.text_of(name)).filter(|name| is_name(name));
         if let Some(inner) = inner {
             inner.clone_into(&mut scope.owner);
         }
-        scope.local |= shape == Shape::Code;
+        scope.local |= shape == NodeRole::Code;
         self.scopes.push(scope);
     }
 
     /// The node with the defined name, if there is one.
-    fn name_in(&self, node: Node<'tree>, shape: Shape) -> Option<Node<'tree>> {
+    fn name_in(&self, node: Node<'tree>, shape: NodeRole) -> Option<Node<'tree>> {
         match shape {
-            Shape::TypeWithBody => {
+            NodeRole::TypeWithBody => {
                 node.child_by_field_name("body")?;
             }
-            Shape::Variable => {
+            NodeRole::Variable => {
                 let value = node.child_by_field_name("value")?;
                 let code = matches!(value.kind(), "arrow_function" | "function_expression");
                 let above = self.above.iter().rev().nth(1)?;
@@ -264,7 +266,7 @@ impl<'a, 'tree> Walk<'a, 'tree> {
         for _ in 0..DECLARATORS {
             function |= at.kind() == "function_declarator";
             if at.child_count() == 0 {
-                return (function || shape != Shape::Prototype).then_some(at);
+                return (function || shape != NodeRole::Prototype).then_some(at);
             }
             let inner = ["declarator", "name"];
             at = inner.iter().find_map(|field| at.child_by_field_name(field))?;
@@ -273,7 +275,7 @@ impl<'a, 'tree> Walk<'a, 'tree> {
     }
 
     fn define(&mut self, node: Node<'tree>, name: Node<'tree>, owner: &str) {
-        let text = self.of(name);
+        let text = self.text_of(name);
         if !is_name(text) || self.symbols.defines.len() >= DEFINITIONS {
             return;
         }
@@ -305,23 +307,23 @@ impl<'a, 'tree> Walk<'a, 'tree> {
     }
 
     fn uses(&mut self, node: Node<'_>, of_type: bool) {
-        let name = self.of(node);
+        let name = self.text_of(node);
         if name.len() <= 2 || !is_name(name) || self.symbols.uses.len() >= USES {
             return;
         }
         let rest = self.text.get(node.end_byte()..).unwrap_or_default();
-        let called = ["(", "!(", "::<", "!["].iter().any(|sign| rest.starts_with(sign));
-        let method = called && self.text[..node.start_byte()].ends_with('.');
+        let is_call = ["(", "!(", "::<", "!["].iter().any(|sign| rest.starts_with(sign));
+        let method = is_call && self.text[..node.start_byte()].ends_with('.');
         let spoken_of = of_type
             || name.starts_with(char::is_uppercase)
             || self.scopes.last().is_some_and(|scope| scope.imports);
-        if (called || spoken_of) && !self.named.contains(&node.start_byte()) {
+        if (is_call || spoken_of) && !self.name_positions.contains(&node.start_byte()) {
             let name = if method { format!(".{name}") } else { name.to_owned() };
             self.symbols.uses.insert(name);
         }
     }
 
-    fn of(&self, node: Node<'_>) -> &'a str {
+    fn text_of(&self, node: Node<'_>) -> &'a str {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
 

@@ -42,14 +42,14 @@ impl Name {
     const METHOD: u64 = 4;
     const ALL: u64 = 7;
 
-    fn new(name: &str, known: u64) -> Self {
+    fn new(name: &str, flags: u64) -> Self {
         // FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/)
-        let of = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        Self(name.bytes().fold(0xcbf2_9ce4_8422_2325, of) & !Self::ALL | known)
+        let mix = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        Self(name.bytes().fold(0xcbf2_9ce4_8422_2325, mix) & !Self::ALL | flags)
     }
 
-    fn is(self, known: u64) -> bool {
-        self.0 & known != 0
+    fn is(self, flags: u64) -> bool {
+        self.0 & flags != 0
     }
 
     fn letters(self) -> u64 {
@@ -84,17 +84,17 @@ impl Ranked {
         let is_trait = |d: &&Definition| d.signature.split_whitespace().any(|word| word == "trait");
         let traits: BTreeSet<&str> =
             symbols.defines.iter().filter(is_trait).map(|d| d.name.as_str()).collect();
-        let define = |defined: &Definition| {
-            let mut known = if is_mentioned(&defined.name) { Name::MENTIONED } else { 0 };
-            known |= if is_private(defined, language, &traits) { Name::PRIVATE } else { 0 };
-            Name::new(&defined.name, known)
+        let define = |definition: &Definition| {
+            let mut flags = if is_mentioned(&definition.name) { Name::MENTIONED } else { 0 };
+            flags |= if is_private(definition, language, &traits) { Name::PRIVATE } else { 0 };
+            Name::new(&definition.name, flags)
         };
-        let used = |used: &String| {
+        let use_of = |used: &String| {
             let name = used.trim_start_matches('.');
-            let mut known = if is_mentioned(name) { Name::MENTIONED } else { 0 };
-            known |= if is_minor(name) { Name::MINOR } else { 0 };
-            known |= if name.len() < used.len() { Name::METHOD } else { 0 };
-            Name::new(name, known)
+            let mut flags = if is_mentioned(name) { Name::MENTIONED } else { 0 };
+            flags |= if is_minor(name) { Name::MINOR } else { 0 };
+            flags |= if name.len() < used.len() { Name::METHOD } else { 0 };
+            Name::new(name, flags)
         };
         Self {
             path: path.to_owned(),
@@ -102,7 +102,7 @@ impl Ranked {
             trial,
             mentioned: is_mentioned_path(path, mentions),
             defines: symbols.defines.iter().map(define).collect(),
-            uses: symbols.uses.iter().map(used).collect(),
+            uses: symbols.uses.iter().map(use_of).collect(),
         }
     }
 
@@ -119,7 +119,7 @@ impl Ranked {
 
 /// A definition: the index of its file, and its index in that file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct DefinitionIndex {
     pub(super) file: u32,
     pub(super) definition: u32,
 }
@@ -133,22 +133,22 @@ struct Link {
 
 /// All definitions: first the used ones, most used first; then those that no other file uses, in
 /// the order of the files, tests last.
-pub(super) fn rank(files: &[Ranked]) -> Vec<Place> {
+pub(super) fn rank(files: &[Ranked]) -> Vec<DefinitionIndex> {
     let links = links(files);
-    let own = files.iter().map(|file| {
-        let mentioned = if file.mentioned { MENTIONED } else { 1.0 };
-        mentioned * if file.trial { TRIAL } else { 1.0 }
+    let initial = files.iter().map(|file| {
+        let boost = if file.mentioned { MENTIONED } else { 1.0 };
+        boost * if file.trial { TRIAL } else { 1.0 }
     });
-    let weights = settle(&links, own.collect());
+    let weights = settle(&links, initial.collect());
     let mut scores: HashMap<(u32, u64), f64> = HashMap::new();
-    for (own, weight) in links.iter().zip(&weights) {
-        let sum: f64 = own.iter().map(|link| link.share).sum();
-        for link in own {
+    for (links_of_file, weight) in links.iter().zip(&weights) {
+        let sum: f64 = links_of_file.iter().map(|link| link.share).sum();
+        for link in links_of_file {
             *scores.entry((link.to, link.name)).or_default() += weight * link.share / sum;
         }
     }
     drop(links);
-    let mut places: Vec<(f64, Place)> = Vec::new();
+    let mut places: Vec<(f64, DefinitionIndex)> = Vec::new();
     for (file, ranked) in (0..).zip(files) {
         for (definition, name) in (0..).zip(&ranked.defines) {
             let mut score = scores.get(&(file, name.letters())).copied().unwrap_or(0.0);
@@ -161,7 +161,7 @@ pub(super) fn rank(files: &[Ranked]) -> Vec<Place> {
             if ranked.trial {
                 score *= TRIAL;
             }
-            places.push((score, Place { file, definition }));
+            places.push((score, DefinitionIndex { file, definition }));
         }
     }
     places
@@ -169,8 +169,8 @@ pub(super) fn rank(files: &[Ranked]) -> Vec<Place> {
     places.into_iter().map(|(_, place)| place).collect()
 }
 
-fn in_order(files: &[Ranked], a: Place, b: Place) -> Ordering {
-    let order = |place: Place| {
+fn in_order(files: &[Ranked], a: DefinitionIndex, b: DefinitionIndex) -> Ordering {
+    let order = |place: DefinitionIndex| {
         let file = &files[place.file as usize];
         (file.trial, !file.mentioned, file.path.as_str(), place.definition)
     };
@@ -180,27 +180,27 @@ fn in_order(files: &[Ranked], a: Place, b: Place) -> Ordering {
 /// The links of each file to the files that define the names it uses.
 fn links(files: &[Ranked]) -> Vec<Vec<Link>> {
     let definers = definers(files);
-    let of = |at: usize, file: &Ranked| {
-        let mut own = Vec::new();
-        for used in &file.uses {
-            let key = (file.language, used.letters());
+    let links_of = |at: usize, file: &Ranked| {
+        let mut links = Vec::new();
+        for name in &file.uses {
+            let key = (file.language, name.letters());
             let begin = definers.partition_point(|(language, name, _)| (*language, *name) < key);
-            let theirs = definers[begin..].iter().take(DEFINERS_MAX + 1);
-            let theirs = theirs.take_while(|(language, name, _)| (*language, *name) == key);
-            let count = theirs.clone().count();
+            let matches = definers[begin..].iter().take(DEFINERS_MAX + 1);
+            let matches = matches.take_while(|(language, name, _)| (*language, *name) == key);
+            let count = matches.clone().count();
             if count > DEFINERS_MAX {
                 continue;
             }
-            let sure = if used.is(Name::METHOD) { METHOD } else { 1.0 };
-            let mentioned = if used.is(Name::MENTIONED) { MENTIONED } else { 1.0 };
-            let minor = if used.is(Name::MINOR) { MINOR } else { 1.0 };
-            let share = sure * (mentioned * minor) / count as f64;
-            let others = theirs.filter(|(_, _, other)| *other as usize != at);
-            own.extend(others.map(|(_, name, to)| Link { to: *to, name: *name, share }));
+            let sure = if name.is(Name::METHOD) { METHOD } else { 1.0 };
+            let boost = if name.is(Name::MENTIONED) { MENTIONED } else { 1.0 };
+            let minor = if name.is(Name::MINOR) { MINOR } else { 1.0 };
+            let share = sure * (boost * minor) / count as f64;
+            let others = matches.filter(|(_, _, other)| *other as usize != at);
+            links.extend(others.map(|(_, name, to)| Link { to: *to, name: *name, share }));
         }
-        own
+        links
     };
-    files.iter().enumerate().map(|(at, file)| of(at, file)).collect()
+    files.iter().enumerate().map(|(at, file)| links_of(at, file)).collect()
 }
 
 /// The files that define each name: sorted, without duplicates.
@@ -215,20 +215,21 @@ fn definers(files: &[Ranked]) -> Vec<(&'static str, u64, u32)> {
     definers
 }
 
-/// The weights of the files after all rounds; `own` are the initial weights.
-fn settle(links: &[Vec<Link>], own: Vec<f64>) -> Vec<f64> {
-    let all: f64 = own.iter().sum();
-    let own: Vec<f64> = own.into_iter().map(|weight| weight / all).collect();
-    let sums: Vec<f64> = links.iter().map(|own| own.iter().map(|link| link.share).sum()).collect();
-    let mut weights = own.clone();
+/// The weights of the files after all rounds, from `boosts`.
+fn settle(links: &[Vec<Link>], boosts: Vec<f64>) -> Vec<f64> {
+    let all: f64 = boosts.iter().sum();
+    let initial: Vec<f64> = boosts.into_iter().map(|weight| weight / all).collect();
+    let sums: Vec<f64> =
+        links.iter().map(|of_file| of_file.iter().map(|link| link.share).sum()).collect();
+    let mut weights = initial.clone();
     for _ in 0..ROUNDS {
         // The weight of files that use no others is distributed to all.
         let idle: f64 =
             weights.iter().zip(&sums).filter(|(_, sum)| **sum == 0.0).map(|(w, _)| w).sum();
         let mut next: Vec<f64> =
-            own.iter().map(|own| own * (1.0 - DAMPING + DAMPING * idle)).collect();
-        for (at, own) in links.iter().enumerate() {
-            for link in own {
+            initial.iter().map(|weight| weight * (1.0 - DAMPING + DAMPING * idle)).collect();
+        for (at, of_file) in links.iter().enumerate() {
+            for link in of_file {
                 next[link.to as usize] += DAMPING * weights[at] * link.share / sums[at];
             }
         }
@@ -239,8 +240,8 @@ fn settle(links: &[Vec<Link>], own: Vec<f64>) -> Vec<f64> {
 
 /// True if the language keeps the name private to its file: other files that use it mean something
 /// else.
-fn is_private(defined: &Definition, language: &Language, traits: &BTreeSet<&str>) -> bool {
-    let Definition { name, owner, signature, .. } = defined;
+fn is_private(definition: &Definition, language: &Language, traits: &BTreeSet<&str>) -> bool {
+    let Definition { name, owner, signature, .. } = definition;
     (language.is_private)(name, owner, signature) && !traits.contains(owner.as_str())
 }
 
@@ -288,7 +289,7 @@ mod tests {
             Ranked::new(path, language, trial, symbols, &words(about))
         };
         let list: Vec<Ranked> = files.iter().copied().zip(&symbols).map(of).collect();
-        let name = |place: Place| {
+        let name = |place: DefinitionIndex| {
             symbols[place.file as usize].defines[place.definition as usize].name.clone()
         };
         rank(&list).into_iter().map(name).collect()

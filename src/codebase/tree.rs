@@ -34,7 +34,7 @@ struct Directory {
 pub struct Tree {
     budget: usize,
     directories: Vec<Directory>,
-    known: HashMap<(usize, Box<str>), usize>,
+    indices: HashMap<(usize, Box<str>), usize>,
     /// All paths, as long as they fit into the budget.
     list: Option<Vec<Box<str>>>,
     /// Bytes of that list.
@@ -52,7 +52,7 @@ impl Tree {
     /// An empty tree.
     pub fn new(budget: usize) -> Self {
         let directories = vec![Directory::default()];
-        Self { budget, directories, known: HashMap::new(), list: Some(Vec::new()), length: 0 }
+        Self { budget, directories, indices: HashMap::new(), list: Some(Vec::new()), length: 0 }
     }
 
     /// Adds a file.
@@ -80,9 +80,9 @@ impl Tree {
 
     fn list_too(&mut self, path: &str) {
         let Some(list) = &mut self.list else { return };
-        let shown = plain(path).len() + 1;
+        let length = plain(path).len() + 1;
         list.push(path.into());
-        self.length += shown;
+        self.length += length;
         // The last line has no line end.
         if self.length > self.budget + 1 {
             self.list = None;
@@ -98,7 +98,7 @@ impl Tree {
             return *last;
         }
         let key = (above, Box::from(name));
-        if let Some(at) = self.known.get(&key) {
+        if let Some(at) = self.indices.get(&key) {
             return *at;
         }
         let (at, depth) = (self.directories.len(), self.directories[above].depth + 1);
@@ -109,7 +109,7 @@ impl Tree {
             ..Directory::default()
         });
         self.directories[above].directories.push(at);
-        self.known.insert(key, at);
+        self.indices.insert(key, at);
         at
     }
 
@@ -132,16 +132,16 @@ impl Tree {
     }
 
     fn opened(&self) -> String {
-        let mut shown = Shown {
+        let mut listing = TreeListing {
             tree: self,
             room: self.budget.saturating_sub(LAST_LINE),
             lines: BTreeMap::new(),
-            unnamed: 0,
+            nameless: 0,
         };
-        shown.name_files(ROOT, "", self.budget / 3);
+        listing.name_files(ROOT, "", self.budget / 3);
         // Breadth first; at each depth, the directories with the most files first.
         let mut level = vec![ROOT];
-        let mut closed = 0;
+        let mut omitted = 0;
         let mut open: Vec<(usize, String)> = Vec::new();
         while !level.is_empty() {
             let mut next: Vec<(usize, String)> = Vec::new();
@@ -153,15 +153,15 @@ impl Tree {
                 };
                 let cost = |child: &(usize, String)| line(child).len() + 1;
                 // A directory with very many subdirectories must not take all the room.
-                let whole = children.iter().map(cost).sum::<usize>() <= shown.room;
+                let whole = children.iter().map(cost).sum::<usize>() <= listing.room;
                 let least = if whole || parent == ROOT { 0 } else { self.budget / 2 };
                 for child in children {
-                    if cost(&child) + least <= shown.room {
-                        shown.room -= cost(&child);
-                        shown.lines.insert(child.1.clone(), line(&child));
+                    if cost(&child) + least <= listing.room {
+                        listing.room -= cost(&child);
+                        listing.lines.insert(child.1.clone(), line(&child));
                         next.push(child);
                     } else {
-                        closed += 1;
+                        omitted += 1;
                     }
                 }
             }
@@ -174,16 +174,17 @@ impl Tree {
             order(a).cmp(&order(b)).then_with(|| self.fuller(a).cmp(&self.fuller(b)))
         });
         for (at, path) in open {
-            let room = shown.room;
-            shown.name_files(at, &path, room);
+            let room = listing.room;
+            listing.name_files(at, &path, room);
         }
-        let mut out: String = shown.lines.values().flat_map(|line| [line.as_str(), "\n"]).collect();
+        let mut out: String =
+            listing.lines.values().flat_map(|line| [line.as_str(), "\n"]).collect();
         let mut missing = Vec::new();
-        if closed > 0 {
-            let directories = if closed == 1 { "directory" } else { "directories" };
-            missing.push(format!("{closed} more {directories}"));
+        if omitted > 0 {
+            let directories = if omitted == 1 { "directory" } else { "directories" };
+            missing.push(format!("{omitted} more {directories}"));
         }
-        if shown.unnamed > 0 {
+        if listing.nameless > 0 {
             missing.push("some file names".to_owned());
         }
         let (all, missing) = (number(self.directories[ROOT].count), missing.join(", "));
@@ -227,17 +228,17 @@ impl Tree {
 }
 
 /// The lines shown so far.
-struct Shown<'a> {
+struct TreeListing<'a> {
     tree: &'a Tree,
     /// Remaining bytes.
     room: usize,
     /// The line of each shown directory, by its path; the root's is first.
     lines: BTreeMap<String, String>,
     /// Number of files whose names are not shown.
-    unnamed: usize,
+    nameless: usize,
 }
 
-impl Shown<'_> {
+impl TreeListing<'_> {
     /// Adds the names of all files directly in a directory to its line, or none if they do not fit.
     fn name_files(&mut self, at: usize, path: &str, most: usize) {
         let directory = &self.tree.directories[at];
@@ -252,7 +253,7 @@ impl Shown<'_> {
             self.room -= text.len() + 1;
             self.lines.entry(path.to_owned()).or_default().push_str(&text);
         } else {
-            self.unnamed += directory.files;
+            self.nameless += directory.files;
         }
     }
 }

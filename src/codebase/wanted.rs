@@ -34,7 +34,7 @@ enum Near {
 
 /// The order in which files are parsed: no two are equal.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Order {
+struct Priority {
     near: Near,
     /// Number of files that the matching word names: fewer is better.
     common: usize,
@@ -44,14 +44,14 @@ struct Order {
 }
 
 /// A file to be parsed.
-pub(super) struct Wanted {
-    order: Order,
+pub(super) struct CandidateFile {
+    order: Priority,
     pub(super) content: String,
     pub(super) language: &'static Language,
     pub(super) syntax: &'static Syntax,
 }
 
-impl Wanted {
+impl CandidateFile {
     pub(super) fn path(&self) -> &str {
         &self.order.path
     }
@@ -62,21 +62,21 @@ impl Wanted {
     }
 }
 
-impl PartialEq for Wanted {
+impl PartialEq for CandidateFile {
     fn eq(&self, other: &Self) -> bool {
         self.order == other.order
     }
 }
 
-impl Eq for Wanted {}
+impl Eq for CandidateFile {}
 
-impl PartialOrd for Wanted {
+impl PartialOrd for CandidateFile {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Wanted {
+impl Ord for CandidateFile {
     fn cmp(&self, other: &Self) -> Ordering {
         self.order.cmp(&other.order)
     }
@@ -87,11 +87,11 @@ impl Ord for Wanted {
 ///
 /// # Errors
 /// The files cannot be listed or read.
-pub(super) fn wanted(
+pub(super) fn nearest_files(
     source: &dyn Source,
     words: &BTreeSet<String>,
     most: usize,
-) -> anyhow::Result<(Vec<Wanted>, usize)> {
+) -> anyhow::Result<(Vec<CandidateFile>, usize)> {
     let mut aim = Aim::new(words);
     let mut all = 0;
     each(source, |path, _, _| {
@@ -100,11 +100,11 @@ pub(super) fn wanted(
     })?;
     aim.settle();
     let mut first = nearest(source, &aim, most)?;
-    let named = first.iter().filter(|file| file.order.near == Near::Named).take(IMPORTERS);
-    let named: Vec<&str> = named.map(|file| file.content.as_str()).collect();
+    let names = first.iter().filter(|file| file.order.near == Near::Named).take(IMPORTERS);
+    let contents: Vec<&str> = names.map(|file| file.content.as_str()).collect();
     // If all files fit, their order does not matter.
-    if !named.is_empty() && all > most {
-        source.each_content(&named, FILE_MAX, &mut |_, bytes| {
+    if !contents.is_empty() && all > most {
+        source.each_content(&contents, FILE_MAX, &mut |_, bytes| {
             let text = String::from_utf8(bytes.unwrap_or_default()).unwrap_or_default();
             aim.imported.append(&mut imports::ends(&text));
             Ok(ControlFlow::Continue(()))
@@ -114,22 +114,22 @@ pub(super) fn wanted(
     Ok((first, all))
 }
 
-fn nearest(source: &dyn Source, aim: &Aim<'_>, most: usize) -> anyhow::Result<Vec<Wanted>> {
+fn nearest(source: &dyn Source, aim: &Aim<'_>, most: usize) -> anyhow::Result<Vec<CandidateFile>> {
     // A max-heap: the last file is on top.
-    let mut heap: BinaryHeap<Wanted> = BinaryHeap::new();
+    let mut heap: BinaryHeap<CandidateFile> = BinaryHeap::new();
     each(source, |path, content, (language, syntax)| {
         let (near, common) = aim.at(path);
         let (trial, depth) = (is_trial(path), path.matches('/').count());
         // Most files are skipped here without an allocation.
-        let later = |last: &Wanted| {
-            let Order { near: n, common: c, trial: t, depth: d, path: p } = &last.order;
+        let later = |last: &CandidateFile| {
+            let Priority { near: n, common: c, trial: t, depth: d, path: p } = &last.order;
             (near, common, trial, depth, path) >= (*n, *c, *t, *d, p.as_str())
         };
         if heap.len() == most && heap.peek().is_none_or(later) {
             return;
         }
-        let order = Order { near, common, trial, depth, path: path.to_owned() };
-        heap.push(Wanted { order, content: content.to_owned(), language, syntax });
+        let order = Priority { near, common, trial, depth, path: path.to_owned() };
+        heap.push(CandidateFile { order, content: content.to_owned(), language, syntax });
         if heap.len() > most {
             heap.pop();
         }
@@ -143,11 +143,11 @@ fn each(
     mut visit: impl FnMut(&str, &str, (&'static Language, &'static Syntax)),
 ) -> anyhow::Result<()> {
     source.each_file(&mut |path, content| {
-        if let Some(known) = syntax_of(path)
+        if let Some(language) = syntax_of(path)
             && is_own(path)
             && !path.chars().any(is_odd)
         {
-            visit(path, content, known);
+            visit(path, content, language);
         }
         ControlFlow::Continue(())
     })
@@ -180,7 +180,7 @@ impl<'a> Aim<'a> {
     }
 
     fn find(&self, word: &str) -> Option<usize> {
-        self.words.binary_search_by(|(known, _)| (*known).cmp(word)).ok()
+        self.words.binary_search_by(|(other, _)| (*other).cmp(word)).ok()
     }
 
     fn count(&mut self, path: &str) {
@@ -208,12 +208,12 @@ impl<'a> Aim<'a> {
 
     fn at(&self, path: &str) -> (Near, usize) {
         let (names, parts) = self.words_of(path);
-        let rarest = |of: &BTreeSet<usize>, count: &dyn Fn(&Word) -> usize| {
-            of.iter().map(|word| count(&self.words[*word].1)).min()
+        let rarest = |words: &BTreeSet<usize>, count: &dyn Fn(&Word) -> usize| {
+            words.iter().map(|word| count(&self.words[*word].1)).min()
         };
-        let named = rarest(&names, &|word| word.names);
+        let whole = rarest(&names, &|word| word.names);
         let partly = rarest(&parts, &|word| word.parts + word.names);
-        match (named, partly) {
+        match (whole, partly) {
             (Some(count), _) if count <= COMMON => (Near::Named, count),
             (_, Some(count)) if count <= COMMON => (Near::Partly, count),
             _ if self.beside.contains(folder_of(path)) => (Near::Beside, 0),
@@ -271,7 +271,7 @@ mod tests {
 
     fn order(files: &[(&str, &str)], about: &str, most: usize) -> Vec<String> {
         let source = Files::new(files);
-        let (wanted, all) = wanted(&source, &words(about), most).unwrap();
+        let (wanted, all) = nearest_files(&source, &words(about), most).unwrap();
         let known = files.iter().filter(|(path, _)| syntax_of(path).is_some());
         assert_eq!(all, known.count());
         wanted.iter().map(|file| file.path().to_owned()).collect()

@@ -17,13 +17,13 @@ pub struct Switches(pub(super) BTreeMap<Stage, bool>);
 
 impl Switches {
     /// Returns whether a stage is switched on or off; `None` if it is not configured.
-    pub fn of(&self, stage: Stage) -> Option<bool> {
+    pub fn get(&self, stage: Stage) -> Option<bool> {
         self.0.get(&stage).copied()
     }
 
     /// Returns the stages that are switched on.
     pub fn on(&self) -> Vec<Stage> {
-        self.0.iter().filter(|(_, on)| **on).map(|(stage, _)| *stage).collect()
+        self.0.iter().filter(|(_, is_on)| **is_on).map(|(stage, _)| *stage).collect()
     }
 }
 
@@ -36,9 +36,9 @@ impl Limits {
 
     /// Returns the limits for a session of this depth.
     #[must_use]
-    pub fn at(&self, of: Depth) -> Self {
+    pub fn at(&self, session_depth: Depth) -> Self {
         let mut limits = self.clone();
-        if let Some(fewest) = depth(of).fewest {
+        if let Some(fewest) = depth(session_depth).fewest {
             let Self { requirements, features, components, tasks, .. } = &mut limits;
             for [least, _] in [requirements, features, components, tasks] {
                 *least = fewest.min(*least);
@@ -50,9 +50,9 @@ impl Limits {
     /// Returns the limits of a session that started with this many requirements, features and
     /// tasks: the limits are raised so that records that the user imported do not exceed them.
     #[must_use]
-    pub fn with_at_least(mut self, brought: [u32; 3]) -> Self {
-        let own = [&mut self.requirements, &mut self.features, &mut self.tasks];
-        for ([_, most], count) in own.into_iter().zip(brought) {
+    pub fn with_at_least(mut self, counts: [u32; 3]) -> Self {
+        let limits = [&mut self.requirements, &mut self.features, &mut self.tasks];
+        for ([_, most], count) in limits.into_iter().zip(counts) {
             *most = count.clamp(*most, MOST_BROUGHT.max(*most));
         }
         self
@@ -111,11 +111,11 @@ impl Config {
     ///
     /// Kind `Model` if there is no such model or a variable it needs is not set.
     pub fn model(&self, name: &str) -> Result<(&str, &ModelConfig)> {
-        let found = match name {
+        let model = match name {
             DEFAULT_MODEL => Some((DEFAULT_MODEL, &self.llm)),
             _ => self.models.get_key_value(name).map(|(name, model)| (name.as_str(), model)),
         };
-        let Some(found) = found else {
+        let Some(model) = model else {
             let mut names = vec![DEFAULT_MODEL];
             names.extend(self.models.keys().map(String::as_str));
             return Err(Error::model(format!("no model is called '{name}'"))
@@ -130,7 +130,7 @@ impl Config {
                      can read",
                 )
                 .into()),
-            None => Ok(found),
+            None => Ok(model),
         }
     }
 
@@ -141,25 +141,29 @@ impl Config {
 
     /// True if the drafts of `stage` are meant for a challenger, whether or not one is configured.
     pub(super) fn is_for_challenge(&self, stage: Stage) -> bool {
-        self.review.challenge.of(stage).unwrap_or(row(stage).writes_code())
+        self.review.challenge.get(stage).unwrap_or(row(stage).writes_code())
     }
 
     /// True if a person approves the drafts of `stage` in a session of this depth.
-    pub fn gated(&self, of: Depth, stage: Stage) -> bool {
-        self.gate_named(of, stage).unwrap_or(depth(of).gates.contains(&stage))
+    pub fn gated(&self, session_depth: Depth, stage: Stage) -> bool {
+        self.gate_named(session_depth, stage).unwrap_or(depth(session_depth).gates.contains(&stage))
     }
 
     /// Returns whether the configuration sets a gate on `stage`. A gate on a stage that the depth
     /// lacks moves to the stage that does its work.
-    pub fn gate_named(&self, of: Depth, stage: Stage) -> Option<bool> {
-        let named = self.review.gates.on();
-        let moved = named.iter().any(|named| depth(of).in_place_of(*named) == Some(stage));
-        if moved { Some(true) } else { self.review.gates.of(stage) }
+    pub fn gate_named(&self, session_depth: Depth, stage: Stage) -> Option<bool> {
+        let gates = self.review.gates.on();
+        let is_moved =
+            gates.iter().any(|gate| depth(session_depth).in_place_of(*gate) == Some(stage));
+        if is_moved { Some(true) } else { self.review.gates.get(stage) }
     }
 
     /// True if the actor reviews its own draft of `stage` in a session of this depth.
-    pub fn self_reviewed(&self, of: Depth, stage: Stage) -> bool {
-        self.project.self_review.of(stage).unwrap_or(depth(of).self_review.contains(&stage))
+    pub fn self_reviewed(&self, session_depth: Depth, stage: Stage) -> bool {
+        self.project
+            .self_review
+            .get(stage)
+            .unwrap_or(depth(session_depth).self_review.contains(&stage))
     }
 }
 

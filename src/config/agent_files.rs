@@ -38,13 +38,13 @@ impl AgentFiles {
         let (mut all, mut size) = (Vec::new(), 0);
         for path in paths.iter().filter(|path| configures_agents(path)) {
             let at = top.join(path);
-            let read = || format!("reading {path}");
-            let found = match at.symlink_metadata() {
-                Ok(found) => found,
+            let context = || format!("reading {path}");
+            let metadata = match at.symlink_metadata() {
+                Ok(metadata) => metadata,
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
-                Err(error) => return Err(error).with_context(read),
+                Err(error) => return Err(error).with_context(context),
             };
-            size += found.len();
+            size += metadata.len();
             if size > LARGEST {
                 let limit = LARGEST / 1024 / 1024;
                 return Err(Error::model(format!(
@@ -53,14 +53,14 @@ impl AgentFiles {
                 .hint("configuration is never that large: check these files of the repository")
                 .into());
             }
-            let holds = match found.is_symlink() {
+            let holds = match metadata.is_symlink() {
                 true => {
-                    let target = fs::read_link(&at).with_context(read)?;
+                    let target = fs::read_link(&at).with_context(context)?;
                     format!("link {}", sha256(target.as_os_str().as_encoded_bytes()))
                 }
-                false if found.is_file() => {
-                    let kind = if is_executable(&found) { "program" } else { "file" };
-                    format!("{kind} {}", sha256(&fs::read(&at).with_context(read)?))
+                false if metadata.is_file() => {
+                    let kind = if is_executable(&metadata) { "program" } else { "file" };
+                    format!("{kind} {}", sha256(&fs::read(&at).with_context(context)?))
                 }
                 // A submodule.
                 false => "folder".to_owned(),
@@ -88,9 +88,9 @@ impl AgentFiles {
 }
 
 #[cfg(unix)]
-fn is_executable(found: &fs::Metadata) -> bool {
+fn is_executable(metadata: &fs::Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
-    found.permissions().mode() & 0o100 != 0
+    metadata.permissions().mode() & 0o100 != 0
 }
 
 #[cfg(not(unix))]

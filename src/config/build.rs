@@ -56,9 +56,9 @@ pub(super) fn build(settings: &Settings) -> Result<Config> {
     for name in values.names(&["models"]) {
         let model = named_model(&values, &name, &config.llm)?;
         // A model that takes its key from [llm] is unusable if that key is missing.
-        let borrowed = model.base_url == config.llm.base_url
+        let shares_key = model.base_url == config.llm.base_url
             && values.get(&["models", &name, "api_key"]).is_none();
-        if let (true, Some(problem)) = (borrowed, config.unusable.get(DEFAULT_MODEL).cloned()) {
+        if let (true, Some(problem)) = (shares_key, config.unusable.get(DEFAULT_MODEL).cloned()) {
             config.unusable.entry(name.clone()).or_insert(problem);
         }
         config.models.insert(name, model);
@@ -164,8 +164,8 @@ fn project(values: &Values<'_>) -> Result<Project> {
 
 fn sandbox(values: &Values<'_>) -> Result<Sandbox> {
     let sandbox: Sandbox = values.section(&["sandbox"]);
-    let named = sandbox.hosts.iter().filter(|host| *host != EVERY_HOST);
-    match named.map(|host| host.parse::<Host>()).find_map(Result::err) {
+    let hosts = sandbox.hosts.iter().filter(|host| *host != EVERY_HOST);
+    match hosts.map(|host| host.parse::<Host>()).find_map(Result::err) {
         Some(problem) => Err(values.wrong(&["sandbox", "hosts"], &problem)),
         None => Ok(sandbox),
     }

@@ -25,7 +25,7 @@ const TYPES: [&str; 7] = ["string", "integer", "number", "boolean", "array", "ob
 impl ToolConfig {
     /// True if the tool is offered to the actor of `stage`.
     pub fn is_offered_in(&self, stage: Stage) -> bool {
-        self.stages.of(stage).unwrap_or(stages::row(stage).writes_code())
+        self.stages.get(stage).unwrap_or(stages::row(stage).writes_code())
     }
 
     /// Returns the approximate number of bytes that the tool adds to a request.
@@ -43,8 +43,9 @@ pub(super) fn command_tools(values: &Values<'_>) -> Result<BTreeMap<String, Tool
         tools.insert(name.clone(), command_tool(values, &name)?);
     }
     for stage in Stage::ALL {
-        let offered = tools.iter().filter(|(_, tool): &(_, &ToolConfig)| tool.is_offered_in(stage));
-        let bytes: usize = offered.map(|(name, tool)| tool.bytes(name)).sum();
+        let stage_tools =
+            tools.iter().filter(|(_, tool): &(_, &ToolConfig)| tool.is_offered_in(stage));
+        let bytes: usize = stage_tools.map(|(name, tool)| tool.bytes(name)).sum();
         if bytes > MOST {
             return Err(Error::model(format!(
                 "the tools that [tools] offers in {stage} add {bytes} bytes to every request; at \
@@ -136,9 +137,9 @@ fn required_problem(
     at: &str,
 ) -> Option<String> {
     let problem = || format!("{at}.required must be a list of names under {at}.properties");
-    let known = |name: &Json| name.as_str().is_some_and(|name| properties.contains_key(name));
+    let is_property = |name: &Json| name.as_str().is_some_and(|name| properties.contains_key(name));
     match schema.get("required")? {
-        Json::Array(names) if names.iter().all(known) => None,
+        Json::Array(names) if names.iter().all(is_property) => None,
         _ => Some(problem()),
     }
 }

@@ -123,12 +123,12 @@ fn finish(values: &Values<'_>, section: &[&str], base: ModelConfig) -> Result<Mo
     }
     match model.provider.as_str() {
         AGENT if model.agent.is_empty() == model.command.is_empty() => {
-            let what = match model.agent.is_empty() {
+            let conflict = match model.agent.is_empty() {
                 true => "neither agent nor command",
                 false => "both agent and command",
             };
             return Err(Error::model(format!(
-                "[{}] is an agent program, but sets {what}",
+                "[{}] is an agent program, but sets {conflict}",
                 section.join(".")
             ))
             .hint("set agent to \"claude\", \"codex\", \"gemini\" or \"opencode\"")
@@ -199,8 +199,8 @@ fn of_value(name: &str, value: &Value, keys: &mut Vec<String>) {
 /// Returns what is wrong with headers, without their values.
 pub(super) fn header_problem(headers: &BTreeMap<String, String>) -> Option<String> {
     headers.iter().find_map(|(name, value)| {
-        let known = HeaderName::from_bytes(name.as_bytes());
-        let problem = match &known {
+        let header = HeaderName::from_bytes(name.as_bytes());
+        let problem = match &header {
             Err(_) => "which is not a valid header name",
             Ok(name) if OURS.contains(&name.as_str()) => "which git-cowork sets itself",
             Ok(_) if HeaderValue::from_str(value).is_err() => {
@@ -214,6 +214,6 @@ pub(super) fn header_problem(headers: &BTreeMap<String, String>) -> Option<Strin
 
 /// Returns what is wrong with an extra body.
 pub(super) fn body_problem(body: &Map<String, Value>) -> Option<String> {
-    let asked = body.keys().find(|name| ASKED.contains(&name.as_str()))?;
-    Some(format!("contains {asked:?}, which git-cowork sets itself"))
+    let field = body.keys().find(|name| ASKED.contains(&name.as_str()))?;
+    Some(format!("contains {field:?}, which git-cowork sets itself"))
 }

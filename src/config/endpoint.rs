@@ -99,8 +99,8 @@ pub(super) const AGENT_ANSWER_S: u64 = 900;
 /// Returns the base URL of a preset provider.
 pub(super) fn preset(provider: &str) -> Option<&'static str> {
     // Without a key, provider "openai" is any server.
-    let hosted = HOSTED_APIS[1..].iter().map(|api| (api.provider, api.base_url));
-    let mut presets = LOOPBACK_SERVERS.into_iter().chain(hosted);
+    let remote = HOSTED_APIS[1..].iter().map(|api| (api.provider, api.base_url));
+    let mut presets = LOOPBACK_SERVERS.into_iter().chain(remote);
     presets.find(|(name, _)| *name == provider).map(|(_, url)| url)
 }
 

@@ -24,20 +24,20 @@ pub(super) fn environment(sources: &Sources, below: &Settings) -> Result<Setting
     let model = set("COWORK_LLM_MODEL");
     // If a server is configured together with its key, do not send it another server's key that the
     // environment contains for some other program.
-    let configured = |key: &str| {
+    let is_set = |key: &str| {
         let setting = below.get(&path(&["llm", key]));
         setting.is_some_and(|s| !matches!(&s.value, Ok(Value::Text(text)) if text.is_empty()))
     };
-    let paired = configured("api_key")
-        && configured("base_url")
+    let server_has_key = is_set("api_key")
+        && is_set("base_url")
         && url.is_none()
         && sources.flags.base_url.is_none();
     // The key of a hosted API is for its own server.
     let preset = below.get(&path(&["llm", "base_url"])).is_some_and(|url| url.preset);
     let elsewhere = !["openai", ANTHROPIC].contains(&api.provider)
         && (url.is_some() || sources.flags.base_url.is_some() || !preset);
-    let theirs = || if paired || elsewhere { None } else { set(api.key) };
-    let key = set("COWORK_LLM_API_KEY").or_else(theirs);
+    let provider_key = || if server_has_key || elsewhere { None } else { set(api.key) };
+    let key = set("COWORK_LLM_API_KEY").or_else(provider_key);
     let pairs: Vec<(&str, &str, &str)> =
         [("llm.base_url", url), ("llm.model", model), ("llm.api_key", key)]
             .into_iter()
@@ -69,10 +69,10 @@ fn keyless(settings: &Settings, api: &HostedApi) -> Vec<String> {
     let names = settings.keys().filter(|path| path.len() == 3 && path[0] == "models");
     let names: BTreeSet<&String> = names.map(|path| &path[1]).collect();
     let fits = |name: &&&String| {
-        let of = |key: &str| settings.get(&path(&["models", name, key]));
+        let setting = |key: &str| settings.get(&path(&["models", name, key]));
         provider(settings, &["models", name]) == Some(api.provider)
-            && of("api_key").is_none()
-            && of("base_url").is_some_and(|url| url.preset)
+            && setting("api_key").is_none()
+            && setting("base_url").is_some_and(|url| url.preset)
     };
     names.iter().filter(fits).map(|name| (*name).clone()).collect()
 }

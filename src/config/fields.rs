@@ -28,15 +28,14 @@ pub(super) enum Rule {
 }
 
 impl Rule {
-    /// True if `value` counts; `held` is the configured value without the file.
-    pub(super) fn admits(self, value: &Value, held: Option<&Value>) -> bool {
+    /// True if `value` counts; `baseline` is the configured value without the file.
+    pub(super) fn admits(self, value: &Value, baseline: Option<&Value>) -> bool {
         match self {
             Self::Free | Self::Adds => true,
             Self::Trust => false,
-            Self::Stricter => held.is_some_and(|held| value.is_within(held)),
-            Self::Capped => {
-                held.is_some_and(|most| most.is_zero() || !value.is_zero() && value.is_within(most))
-            }
+            Self::Stricter => baseline.is_some_and(|baseline| value.is_within(baseline)),
+            Self::Capped => baseline
+                .is_some_and(|most| most.is_zero() || !value.is_zero() && value.is_within(most)),
         }
     }
 }
@@ -63,11 +62,11 @@ pub(super) trait Section: Default {
     fn set<'a>(&mut self, get: impl Fn(&str) -> Option<&'a Value>);
 
     /// Returns the value of a key.
-    fn held(&self, key: &str) -> Option<Value>;
+    fn value_of(&self, key: &str) -> Option<Value>;
 }
 
 /// A type that a field can have.
-pub(super) trait Held: Sized {
+pub(super) trait FieldType: Sized {
     /// The allowed values, unless the field declares its own.
     const SHAPE: Shape;
 
@@ -111,7 +110,7 @@ macro_rules! keys {
                 $crate::config::fields::Key {
                     name: keys!(@first $($key,)? stringify!($field)),
                     shape: keys!(
-                        @first $($shape,)? <$type as $crate::config::fields::Held>::SHAPE
+                        @first $($shape,)? <$type as $crate::config::fields::FieldType>::SHAPE
                     ),
                     rule: $crate::config::fields::Rule::$rule,
                     about: &[$($about),+],
@@ -124,16 +123,16 @@ macro_rules! keys {
             ) {
                 $(
                     let value = get(keys!(@first $($key,)? stringify!($field)));
-                    if let Some(value) = value.and_then($crate::config::fields::Held::from_value) {
+                    if let Some(value) = value.and_then($crate::config::fields::FieldType::from_value) {
                         self.$field = value;
                     }
                 )+
             }
 
-            fn held(&self, key: &str) -> Option<$crate::config::value::Value> {
+            fn value_of(&self, key: &str) -> Option<$crate::config::value::Value> {
                 $(
                     if key == keys!(@first $($key,)? stringify!($field)) {
-                        return Some($crate::config::fields::Held::to_value(&self.$field));
+                        return Some($crate::config::fields::FieldType::to_value(&self.$field));
                     }
                 )+
                 None
@@ -157,7 +156,7 @@ macro_rules! words {
             $($(#[$about])+ $variant,)+
         }
 
-        impl $crate::config::fields::Held for $name {
+        impl $crate::config::fields::FieldType for $name {
             const SHAPE: $crate::config::value::Shape =
                 $crate::config::value::Shape::Choice(&[$($word),+]);
 
@@ -182,10 +181,10 @@ macro_rules! words {
 
 pub(super) use {keys, words};
 
-/// Implements `Held` for types that one variant of [`Value`] contains.
-macro_rules! held {
+/// Implements `FieldType` for types that one variant of [`Value`] contains.
+macro_rules! field_types {
     ($($type:ty: $shape:expr, $variant:ident;)+) => {$(
-        impl Held for $type {
+        impl FieldType for $type {
             const SHAPE: Shape = $shape;
 
             fn from_value(value: &Value) -> Option<Self> {
@@ -202,7 +201,7 @@ macro_rules! held {
     )+};
 }
 
-held! {
+field_types! {
     String: Shape::Text, Text;
     bool: Shape::Flag, Flag;
     u64: Shape::Count(0, i64::MAX as u64), Count;
@@ -213,7 +212,7 @@ held! {
     Map<String, serde_json::Value>: Shape::Table, Table;
 }
 
-impl Held for BTreeMap<String, String> {
+impl FieldType for BTreeMap<String, String> {
     const SHAPE: Shape = Shape::Texts;
 
     fn from_value(value: &Value) -> Option<Self> {
@@ -231,7 +230,7 @@ impl Held for BTreeMap<String, String> {
 }
 
 /// A list turns on the stages that it names, and turns off all others.
-impl Held for Switches {
+impl FieldType for Switches {
     const SHAPE: Shape = Shape::Stages;
 
     fn from_value(value: &Value) -> Option<Self> {
@@ -244,7 +243,7 @@ impl Held for Switches {
     }
 }
 
-impl Held for u32 {
+impl FieldType for u32 {
     const SHAPE: Shape = Shape::Count(0, Self::MAX as u64);
 
     fn from_value(value: &Value) -> Option<Self> {
@@ -257,7 +256,7 @@ impl Held for u32 {
 }
 
 /// An empty text means `None`.
-impl Held for Option<String> {
+impl FieldType for Option<String> {
     const SHAPE: Shape = Shape::Text;
 
     fn from_value(value: &Value) -> Option<Self> {
@@ -270,7 +269,7 @@ impl Held for Option<String> {
 }
 
 /// A number that can be unset: as a rate, where `off` means unset, or as a count.
-impl Held for Option<u32> {
+impl FieldType for Option<u32> {
     const SHAPE: Shape = Shape::Rate;
 
     fn from_value(value: &Value) -> Option<Self> {
@@ -285,7 +284,7 @@ impl Held for Option<u32> {
     }
 }
 
-impl Held for Option<f64> {
+impl FieldType for Option<f64> {
     const SHAPE: Shape = f64::SHAPE;
 
     fn from_value(value: &Value) -> Option<Self> {
@@ -297,7 +296,7 @@ impl Held for Option<f64> {
     }
 }
 
-impl Held for Option<bool> {
+impl FieldType for Option<bool> {
     const SHAPE: Shape = Shape::Flag;
 
     fn from_value(value: &Value) -> Option<Self> {

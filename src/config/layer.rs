@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::fields::{Key, Rule};
 use super::problem::Problems;
-use super::schema::{self, Found, Path};
+use super::schema::{self, Path, PathTarget};
 use super::value::{self, Shape, Value};
 use super::{Config, endpoint};
 use crate::error::Error;
@@ -32,7 +32,7 @@ pub(super) struct Setting {
     /// The row of the key.
     pub(super) key: &'static Key,
     /// The key as it was written: its name or an alias.
-    pub(super) written: Path,
+    pub(super) spelling: Path,
 }
 
 /// All values that have been set, by key.
@@ -89,22 +89,22 @@ impl File<'_> {
 
     fn entry(&mut self, path: &mut Path, origin: String, value: &DeValue<'_>) -> Result<()> {
         match (schema::find(path), value) {
-            (Found::Leaf(key), value) => {
+            (PathTarget::Leaf(key), value) => {
                 let variable = self.variable(value);
                 let value = self.value(key, path, &origin, value)?;
-                let written = path.clone();
-                let setting = Setting { value, origin, variable, preset: false, key, written };
+                let spelling = path.clone();
+                let setting = Setting { value, origin, variable, preset: false, key, spelling };
                 self.settings.insert(path.clone(), setting);
                 Ok(())
             }
-            (Found::Section, DeValue::Table(inner)) => self.table(inner, path),
-            (Found::Section, other) => {
+            (PathTarget::Section, DeValue::Table(inner)) => self.table(inner, path),
+            (PathTarget::Section, other) => {
                 let keys = keys_below(path);
-                Err(wrong(path, "a table", Some(value::found(other)), &origin)
+                Err(wrong(path, "a table", Some(value::kind_of(other)), &origin)
                     .hint(format!("keys of [{}]: {}", schema::dotted(path), keys.join(", ")))
                     .into())
             }
-            (Found::Unknown, _) => Err(unknown(path, &origin).into()),
+            (PathTarget::Unknown, _) => Err(unknown(path, &origin).into()),
         }
     }
 
@@ -121,15 +121,15 @@ impl File<'_> {
         origin: &str,
         value: &DeValue<'_>,
     ) -> Result<Result<Value, String>> {
-        let replaced = |text: &str| match self.expand {
+        let substitute = |text: &str| match self.expand {
             Expand::From(env) => expand(text, env),
             Expand::Never => Ok(text.to_owned()),
         };
-        match key.shape.read_toml(value, &replaced) {
+        match key.shape.read_toml(value, &substitute) {
             Ok(Some(value)) => Ok(Ok(value)),
             Ok(None) => {
-                let found = value::found(value);
-                Err(wrong(path, &key.shape.expected(), Some(found), origin).into())
+                let kind = value::kind_of(value);
+                Err(wrong(path, &key.shape.expected(), Some(kind), origin).into())
             }
             Err(Missing::Variable(name)) => Ok(Err(format!(
                 "`{}` in {origin} uses ${{{name}}}, which is not set",
@@ -176,7 +176,7 @@ pub(super) fn from_pairs(pairs: &[(&str, &str, &str)]) -> Result<Settings> {
 
 /// Like [`from_pairs`], for one key whose name may contain dots.
 pub(super) fn from_path(path: Path, text: &str, origin: &str) -> Result<Settings> {
-    let Found::Leaf(key) = schema::find(&path) else {
+    let PathTarget::Leaf(key) = schema::find(&path) else {
         return Err(unknown(&path, origin).into());
     };
     let setting = plain(key, &path, text, origin.to_owned())?;
@@ -188,22 +188,26 @@ fn plain(key: &'static Key, path: &Path, text: &str, origin: String) -> Result<S
         .shape
         .read_text(text)
         .ok_or_else(|| wrong(path, &key.shape.expected(), None, &origin))?;
-    let written = path.clone();
-    Ok(Setting { value: Ok(value), origin, variable: None, preset: false, key, written })
+    let spelling = path.clone();
+    Ok(Setting { value: Ok(value), origin, variable: None, preset: false, key, spelling })
 }
 
 /// Removes those settings of a project's file that do not count, and returns them; the file itself
-/// is not changed. `user` is the user's own settings; `held` is the configuration that follows from
+/// is not changed. `user` is the user's own settings; `baseline` is the configuration that follows from
 /// them, or `None` if the file was accepted.
-pub(super) fn restrict(project: &mut Settings, user: &Settings, held: Option<&Config>) -> Settings {
-    let counts = |path: &Path, setting: &Setting| match (&setting.value, held) {
+pub(super) fn restrict(
+    project: &mut Settings,
+    user: &Settings,
+    baseline: Option<&Config>,
+) -> Settings {
+    let counts = |path: &Path, setting: &Setting| match (&setting.value, baseline) {
         (Err(_), _) => true,
         (Ok(value), Some(config)) => {
-            setting.key.rule.admits(value, schema::held(config, path).as_ref())
+            setting.key.rule.admits(value, schema::value_of(config, path).as_ref())
         }
-        (Ok(Value::Flag(false)), None) if setting.key.rule == Rule::Stricter => {
-            !user.get(path).is_some_and(|own| matches!(own.value, Ok(Value::Flag(true))))
-        }
+        (Ok(Value::Flag(false)), None) if setting.key.rule == Rule::Stricter => !user
+            .get(path)
+            .is_some_and(|user_setting| matches!(user_setting.value, Ok(Value::Flag(true)))),
         (Ok(_), None) => true,
     };
     let (open, restricted) =
@@ -215,7 +219,7 @@ pub(super) fn restrict(project: &mut Settings, user: &Settings, held: Option<&Co
 /// Normalizes key names: a list of stages becomes a switch for each stage, and an alias becomes the
 /// key that it stands for.
 pub(super) fn settle(layer: Settings, problems: &Problems) -> Result<Settings> {
-    let mut settled = Settings::new();
+    let mut settings = Settings::new();
     let mut aliases = Settings::new();
     for (path, setting) in layer {
         let has_stage = check_stage(&path, &setting.origin).map(|()| true);
@@ -236,14 +240,14 @@ pub(super) fn settle(layer: Settings, problems: &Problems) -> Result<Settings> {
         for (path, setting) in each {
             match schema::meant(&path) {
                 Some(key) => aliases.insert(key, setting),
-                None => settled.insert(path, setting),
+                None => settings.insert(path, setting),
             };
         }
     }
     for (path, setting) in aliases {
-        settled.entry(path).or_insert(setting);
+        settings.entry(path).or_insert(setting);
     }
-    Ok(settled)
+    Ok(settings)
 }
 
 /// Applies `layer` over `below`; a preset provider sets its base URL.
@@ -270,17 +274,17 @@ pub(super) fn lay(below: &mut Settings, mut layer: Settings) {
                 variable: None,
                 preset: true,
                 key: setting.key,
-                written: url_path.clone(),
+                spelling: url_path.clone(),
             };
             layer.insert(url_path, setting);
         }
     }
     for (path, setting) in &mut layer {
         if let (Rule::Adds, Ok(Value::List(list))) = (setting.key.rule, &mut setting.value)
-            && let Some(Ok(Value::List(known))) = below.get(path).map(|known| &known.value)
+            && let Some(Ok(Value::List(base))) = below.get(path).map(|entry| &entry.value)
         {
-            let own = std::mem::replace(list, known.clone());
-            list.extend(own.into_iter().filter(|one| !known.contains(one)));
+            let additions = std::mem::replace(list, base.clone());
+            list.extend(additions.into_iter().filter(|one| !base.contains(one)));
         }
     }
     below.extend(layer);
@@ -338,10 +342,10 @@ fn line_of(starts: &[usize], span: &Range<usize>) -> usize {
     starts.partition_point(|start| *start <= span.start) + 1
 }
 
-fn wrong(path: &[String], expected: &str, found: Option<&str>, origin: &str) -> Error {
+fn wrong(path: &[String], shape: &str, kind: Option<&str>, origin: &str) -> Error {
     let key = schema::brief(path);
-    let found = found.map(|found| format!(", not {found}")).unwrap_or_default();
-    Error::model(format!("`{key}` in {origin} must be {expected}{found}"))
+    let suffix = kind.map(|kind| format!(", not {kind}")).unwrap_or_default();
+    Error::model(format!("`{key}` in {origin} must be {shape}{suffix}"))
 }
 
 fn unknown(path: &[String], origin: &str) -> Error {
@@ -365,10 +369,10 @@ fn unknown_in_git(path: &[String]) -> Error {
 /// Adds a hint with the keys of the section.
 fn with_known(error: Error, path: &[String]) -> Error {
     let section = &path[..path.len().saturating_sub(1)];
-    let (known, section) = (keys_below(section), schema::brief(section));
-    match (known.is_empty(), section.is_empty()) {
-        (false, false) => error.hint(format!("keys of [{section}]: {}", known.join(", "))),
-        (false, true) => error.hint(format!("sections: {}", known.join(", "))),
+    let (keys, section) = (keys_below(section), schema::brief(section));
+    match (keys.is_empty(), section.is_empty()) {
+        (false, false) => error.hint(format!("keys of [{section}]: {}", keys.join(", "))),
+        (false, true) => error.hint(format!("sections: {}", keys.join(", "))),
         (true, _) => error,
     }
 }

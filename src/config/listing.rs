@@ -33,8 +33,8 @@ pub struct Entry {
 ///
 /// The errors of [`super::load()`].
 pub fn list(sources: &Sources) -> Result<(Loaded, Vec<Entry>)> {
-    let (loaded, settings) = resolve(sources)?;
-    let listing = Listing { config: &loaded.config, settings: &settings };
+    let (resolution, settings) = resolve(sources)?;
+    let listing = Listing { config: &resolution.config, settings: &settings };
     let paths = SECTIONS.iter().flat_map(|(section, keys)| {
         let tables = listing.tables(section);
         tables.into_iter().flat_map(|table| {
@@ -45,15 +45,15 @@ pub fn list(sources: &Sources) -> Result<(Loaded, Vec<Entry>)> {
         })
     });
     let entries = paths.map(|(path, shape)| listing.entry(&path, shape)).collect();
-    Ok((loaded, entries))
+    Ok((resolution, entries))
 }
 
 /// Returns the entries that a key or the first parts of a key select: `llm.model`, `llm`,
 /// `cowork.llm.baseurl`. An alias selects the key that it stands for.
 pub fn named<'a>(entries: &'a [Entry], name: &str) -> Vec<&'a Entry> {
-    let found: Vec<&Entry> = entries.iter().filter(|entry| is_named(&entry.key, name)).collect();
-    if !found.is_empty() {
-        return found;
+    let exact: Vec<&Entry> = entries.iter().filter(|entry| is_named(&entry.key, name)).collect();
+    if !exact.is_empty() {
+        return exact;
     }
     let also = |entry: &&Entry| {
         let path: Path = entry.key.split('.').map(str::to_owned).collect();
@@ -74,12 +74,12 @@ pub fn is_known(name: &str) -> bool {
     let name = plain(name);
     let path: Path =
         name.strip_prefix("cowork.").unwrap_or(&name).split('.').map(str::to_owned).collect();
-    let known = |row: &schema::Row| {
+    let fits = |row: &schema::Row| {
         let parts = row.pattern.iter().map(|part| plain(part));
         path.len() <= row.pattern.len()
             && path.iter().zip(parts).all(|(part, want)| *part == want || want == "*")
     };
-    schema::KEYS.iter().any(known)
+    schema::KEYS.iter().any(fits)
 }
 
 /// Returns the known key that is most similar to a misspelled one.
@@ -90,8 +90,8 @@ pub fn nearest_key(name: &str) -> Option<String> {
 
 /// Returns the names of all keys and sections that do not contain a name chosen by the user.
 pub fn key_names() -> Vec<String> {
-    let fixed = schema::KEYS.iter().filter(|row| !row.pattern.contains(&"*"));
-    let keys = fixed.map(|row| row.pattern.join("."));
+    let rows = schema::KEYS.iter().filter(|row| !row.pattern.contains(&"*"));
+    let keys = rows.map(|row| row.pattern.join("."));
     SECTIONS
         .iter()
         .filter_map(|(section, _)| section.split(".*").next().map(str::to_owned))
@@ -112,17 +112,17 @@ struct Listing<'a> {
 impl Listing<'_> {
     /// Returns the tables of a section: one, or one for each name that the user chose.
     fn tables(&self, section: &str) -> Vec<Path> {
-        let Some(fixed) = section.strip_suffix(".*") else {
+        let Some(prefix) = section.strip_suffix(".*") else {
             return vec![section.split('.').map(str::to_owned).collect()];
         };
-        let names: Vec<String> = match fixed {
+        let names: Vec<String> = match prefix {
             "models" => self.config.models.keys().cloned().collect(),
             "stages" => Stage::ALL.iter().map(|stage| stage.name().to_owned()).collect(),
             "budget.prices" => self.config.budget.prices.keys().cloned().collect(),
             "tools" => self.config.tools.keys().cloned().collect(),
             _ => Vec::new(),
         };
-        let table = |name| fixed.split('.').map(str::to_owned).chain([name]).collect();
+        let table = |name| prefix.split('.').map(str::to_owned).chain([name]).collect();
         names.into_iter().map(table).collect()
     }
 
@@ -142,38 +142,39 @@ impl Listing<'_> {
         let text = |text: &str| Some(Value::Text(text.to_owned()));
         let config = self.config;
         match parts.as_slice() {
-            ["review", "gates"] => whole(|stage| config.review.gates.of(stage)),
-            ["project", "self_review"] => whole(|stage| config.project.self_review.of(stage)),
+            ["review", "gates"] => whole(|stage| config.review.gates.get(stage)),
+            ["project", "self_review"] => whole(|stage| config.project.self_review.get(stage)),
             ["stages", name, "review"] => {
-                config.review.gates.of(name.parse().ok()?).map(Value::Flag)
+                config.review.gates.get(name.parse().ok()?).map(Value::Flag)
             }
             ["stages", name, "model"] => {
-                let own = config.stages.get(&name.parse().ok()?).and_then(|set| set.model.as_ref());
-                text(own.unwrap_or(&config.roles.actor))
+                let model =
+                    config.stages.get(&name.parse().ok()?).and_then(|set| set.model.as_ref());
+                text(model.unwrap_or(&config.roles.actor))
             }
             ["tools", name, "stages"] => {
                 let tool = config.tools.get(*name)?;
                 let stages = Stage::ALL.into_iter().filter(|stage| tool.is_offered_in(*stage));
                 Some(Value::Stages(stages.collect()))
             }
-            _ => schema::held(config, path),
+            _ => schema::value_of(config, path),
         }
     }
 
     /// Returns where a key's value comes from.
     fn origin(&self, path: &Path) -> String {
-        let mut found: Vec<&str> = Vec::new();
+        let mut origins: Vec<&str> = Vec::new();
         for (set, setting) in self.settings {
             // A list of stages was split into a switch for each stage.
             let gates = matches!(path.as_slice(), [a, b] if a == "review" && b == "gates")
                 && matches!(set.as_slice(), [a, _, c] if a == "stages" && c == "review");
-            let here = set == path || set.len() == path.len() + 1 && set.starts_with(path);
-            if (here || gates) && !found.contains(&setting.origin.as_str()) {
-                found.push(&setting.origin);
+            let is_key = set == path || set.len() == path.len() + 1 && set.starts_with(path);
+            if (is_key || gates) && !origins.contains(&setting.origin.as_str()) {
+                origins.push(&setting.origin);
             }
         }
-        if !found.is_empty() {
-            return found.join(", ");
+        if !origins.is_empty() {
+            return origins.join(", ");
         }
         match self.inherited(path) {
             Some(from) if self.settings.contains_key(&from) => {
@@ -185,14 +186,14 @@ impl Listing<'_> {
 
     /// Returns the key from which this one inherits its value if it is not set.
     fn inherited(&self, path: &Path) -> Option<Path> {
-        let owned = |parts: [&str; 2]| parts.map(str::to_owned).to_vec();
+        let path_of = |parts: [&str; 2]| parts.map(str::to_owned).to_vec();
         match path.as_slice() {
             [models, name, key] if models == "models" && name != DEFAULT_MODEL => {
-                let own = self.config.models.get(name)?.held(key);
-                (own == self.config.llm.held(key)).then(|| owned(["llm", key]))
+                let value = self.config.models.get(name)?.value_of(key);
+                (value == self.config.llm.value_of(key)).then(|| path_of(["llm", key]))
             }
             [stages, _, model] if stages == "stages" && model == "model" => {
-                Some(owned(["roles", "actor"]))
+                Some(path_of(["roles", "actor"]))
             }
             _ => None,
         }
@@ -200,11 +201,11 @@ impl Listing<'_> {
 }
 
 /// Returns the list of switched-on stages if every stage has a switch.
-fn whole(of: impl Fn(Stage) -> Option<bool>) -> Option<Value> {
-    let said: Option<Vec<(Stage, bool)>> =
-        Stage::ALL.into_iter().map(|stage| Some((stage, of(stage)?))).collect();
-    let on = said?.into_iter().filter(|(_, on)| *on).map(|(stage, _)| stage);
-    Some(Value::Stages(on.collect()))
+fn whole(switch: impl Fn(Stage) -> Option<bool>) -> Option<Value> {
+    let switches: Option<Vec<(Stage, bool)>> =
+        Stage::ALL.into_iter().map(|stage| Some((stage, switch(stage)?))).collect();
+    let stages = switches?.into_iter().filter(|(_, is_on)| *is_on).map(|(stage, _)| stage);
+    Some(Value::Stages(stages.collect()))
 }
 
 #[cfg(test)]

@@ -91,25 +91,25 @@ pub(super) fn resolve(sources: &Sources) -> Result<(Loaded, Settings)> {
     }
     let git = layer::settle(layer::from_git(&sources.git_values, problems)?, problems)?;
     unexpanded(&git, &mut literal);
-    let mut taken_out = Vec::new();
+    let mut restrictions = Vec::new();
     if let Some((path, text)) = &sources.project {
         let name = path.display().to_string();
-        let written = layer::from_toml(text, &name, Expand::Never, problems);
-        let written = problems.or_nothing(written)?;
-        let mut project = layer::settle(written.clone(), problems)?;
+        let entries = layer::from_toml(text, &name, Expand::Never, problems);
+        let entries = problems.or_nothing(entries)?;
+        let mut project = layer::settle(entries.clone(), problems)?;
         let mut user = settings.clone();
         above(&mut user, git.clone(), sources)?;
-        let held = match sources.trust {
+        let baseline = match sources.trust {
             Trust::Given => None,
             // Problems found here are dropped: the build below finds them again.
             Trust::None | Trust::Changed => {
                 Some(built(&mut user, &Problems::new(sources.tolerant))?)
             }
         };
-        let taken = layer::restrict(&mut project, &user, held.as_ref());
-        if held.is_some() {
-            taken_out = restricted(&written, &taken);
-            warnings.extend(ignored(&name, &taken_out, sources.trust));
+        let rejects = layer::restrict(&mut project, &user, baseline.as_ref());
+        if baseline.is_some() {
+            restrictions = restricted(&entries, &rejects);
+            warnings.extend(ignored(&name, &restrictions, sources.trust));
         }
         unexpanded(&project, &mut literal);
         layer::lay(&mut settings, project);
@@ -118,17 +118,17 @@ pub(super) fn resolve(sources: &Sources) -> Result<(Loaded, Settings)> {
 
     let config = built(&mut settings, problems)?;
     let origins =
-        settings.values().map(|s| (schema::dotted(&s.written), s.origin.clone())).collect();
+        settings.values().map(|s| (schema::dotted(&s.spelling), s.origin.clone())).collect();
     warnings.extend(literal.iter().cloned());
-    let loaded = Loaded {
+    let resolution = Loaded {
         config,
         warnings,
         unexpanded: literal,
         origins,
-        restricted: taken_out,
+        restricted: restrictions,
         problems: problems.take(),
     };
-    Ok((loaded, settings))
+    Ok((resolution, settings))
 }
 
 /// Builds the configuration. If problems are tolerated, removes invalid settings one by one: a
@@ -136,17 +136,18 @@ pub(super) fn resolve(sources: &Sources) -> Result<(Loaded, Settings)> {
 fn built(settings: &mut Settings, problems: &Problems) -> Result<Config> {
     loop {
         let error = match build::build(settings) {
-            Err(error) if problems.are_told() => error,
+            Err(error) if problems.is_tolerant() => error,
             built => return built,
         };
-        let said = error.to_string();
+        let message = error.to_string();
         let helps = |path: &&schema::Path| {
             let mut without = settings.clone();
             without.remove(*path);
-            build::build(&without).map_or_else(|other| other.to_string() != said, |_| true)
+            build::build(&without).map_or_else(|other| other.to_string() != message, |_| true)
         };
-        let named = |path: &&schema::Path| said.contains(&schema::dotted(path));
-        let wrong = settings.keys().filter(named).chain(settings.keys()).find(helps).cloned();
+        let is_in_message = |path: &&schema::Path| message.contains(&schema::dotted(path));
+        let wrong =
+            settings.keys().filter(is_in_message).chain(settings.keys()).find(helps).cloned();
         let Some(wrong) = wrong else { return Err(error) };
         settings.remove(&wrong);
         problems.or_nothing::<()>(Err(error))?;

@@ -20,37 +20,37 @@ pub struct Problem {
 #[derive(Debug)]
 pub(super) struct Problems {
     tolerant: bool,
-    found: RefCell<Vec<Problem>>,
+    list: RefCell<Vec<Problem>>,
 }
 
 impl Problems {
     /// Collects problems if `tolerant`; otherwise they are errors.
     pub(super) fn new(tolerant: bool) -> Self {
-        Self { tolerant, found: RefCell::default() }
+        Self { tolerant, list: RefCell::default() }
     }
 
     /// Returns the value that was read, or the default if it is invalid and problems are collected.
     ///
     /// # Errors
     ///
-    /// The error of `read`, unless problems are collected.
-    pub(super) fn or_nothing<T: Default>(&self, read: Result<T>) -> Result<T> {
-        match read {
+    /// The error of `result`, unless problems are collected.
+    pub(super) fn or_nothing<T: Default>(&self, result: Result<T>) -> Result<T> {
+        match result {
             Err(error) if self.tolerant => {
                 let (text, hints) = (format!("{error:#}"), hints_of(&error).to_vec());
-                self.found.borrow_mut().push(Problem { text, hints });
+                self.list.borrow_mut().push(Problem { text, hints });
                 Ok(T::default())
             }
             read => read,
         }
     }
 
-    pub(super) const fn are_told(&self) -> bool {
+    pub(super) const fn is_tolerant(&self) -> bool {
         self.tolerant
     }
 
     /// Returns the collected problems, in the order in which they were found.
     pub(super) fn take(&self) -> Vec<Problem> {
-        self.found.take()
+        self.list.take()
     }
 }

@@ -29,10 +29,10 @@ pub fn project_file(top: &Path) -> Result<Option<String>> {
             Err(error) if is_absent(error.kind()) => return Ok(None),
             Err(error) => return Err(unreadable(&error)),
         };
-        let wanted = if name == PROJECT_FILE { kind.is_file() } else { kind.is_dir() };
-        if !wanted {
-            let wanted = if name == PROJECT_FILE { "regular file" } else { "directory" };
-            return Err(Error::model(format!("{name} is not a {wanted}, so it is not read"))
+        let is_expected = if name == PROJECT_FILE { kind.is_file() } else { kind.is_dir() };
+        if !is_expected {
+            let type_name = if name == PROJECT_FILE { "regular file" } else { "directory" };
+            return Err(Error::model(format!("{name} is not a {type_name}, so it is not read"))
                 .hint(format!("check what the repository contains there: ls -ld {name}"))
                 .into());
         }

@@ -126,15 +126,15 @@ impl ProjectTool {
     /// True if its configuration keeps it from `.cowork` already.
     pub fn excludes_sessions(&self, top: &Path) -> bool {
         // Prettier has a file of its own for what it leaves alone.
-        let own = (self.name == "prettier").then_some(".prettierignore");
-        let files = self.files.iter().map(|(file, _)| *file).chain(own);
+        let ignore_file = (self.name == "prettier").then_some(".prettierignore");
+        let files = self.files.iter().map(|(file, _)| *file).chain(ignore_file);
         let mut texts = files.filter_map(|file| std::fs::read_to_string(top.join(file)).ok());
         texts.any(|text| text.contains(".cowork"))
     }
 }
 
 /// The tools that a project uses, by the files at the top of its working tree.
-pub fn of(top: &Path) -> impl Iterator<Item = &'static ProjectTool> {
+pub fn detect(top: &Path) -> impl Iterator<Item = &'static ProjectTool> {
     TOOLS.iter().filter(move |tool| {
         let mut files = tool.files.iter();
         files.any(|(file, word)| match word.is_empty() {
@@ -146,7 +146,7 @@ pub fn of(top: &Path) -> impl Iterator<Item = &'static ProjectTool> {
 
 /// The tool of a project that takes every tag for a version, if it has one.
 pub fn reads_tags(top: &Path) -> Option<&'static str> {
-    of(top).find(|tool| tool.concern == Concern::Tags).map(|tool| tool.name)
+    detect(top).find(|tool| tool.concern == Concern::Tags).map(|tool| tool.name)
 }
 
 /// The words with which conventional commits begin a subject that changes nothing for users.
@@ -154,7 +154,7 @@ const TYPES: [&str; 6] = ["chore", "build", "ci", "feat", "task", "misc"];
 
 /// The subject template that fits a project's convention of commit messages, if it has one.
 pub fn subject(top: &Path) -> Option<String> {
-    let tool = of(top).find(|tool| tool.concern == Concern::Messages)?;
+    let tool = detect(top).find(|tool| tool.concern == Concern::Messages)?;
     let text: String = tool
         .files
         .iter()
@@ -164,15 +164,15 @@ pub fn subject(top: &Path) -> Option<String> {
         return None;
     }
     // A project may have types of its own.
-    let listed = text.split_once("type-enum").map(|(_, types)| types);
-    let fits = |word: &&&str| listed.is_none_or(|types| types.contains(**word));
+    let own_types = text.split_once("type-enum").map(|(_, types)| types);
+    let fits = |word: &&&str| own_types.is_none_or(|types| types.contains(**word));
     let word = TYPES.iter().find(fits).unwrap_or(&TYPES[0]);
     Some(format!("{word}({{stage}}): {{summary_lower}}"))
 }
 
 /// How to keep the checks of a project's hooks from the files of sessions.
 pub fn exclusion(top: &Path) -> &'static str {
-    let mut lines = of(top).filter_map(|tool| match tool.concern {
+    let mut lines = detect(top).filter_map(|tool| match tool.concern {
         Concern::Files(line) => Some(line),
         _ => None,
     });

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use strsim::levenshtein;
 
 use super::Config;
-use super::fields::{Held as _, Key, Section};
+use super::fields::{FieldType as _, Key, Section};
 use super::keys::{
     Budget, Limits, ModelConfig, Price, Project, Review, Roles, Sandbox, StageConfig, ToolConfig,
 };
@@ -54,31 +54,31 @@ pub(super) static KEYS: LazyLock<Vec<Row>> = LazyLock::new(|| {
 });
 
 /// Returns the value of a key after lists of stages have been split into a switch for each stage.
-pub(super) fn held(config: &Config, path: &[String]) -> Option<Value> {
+pub(super) fn value_of(config: &Config, path: &[String]) -> Option<Value> {
     let parts: Vec<&str> = path.iter().map(String::as_str).collect();
     match parts.as_slice() {
-        ["llm", key] => config.llm.held(key),
-        ["models", name, key] => config.models.get(*name).unwrap_or(&config.llm).held(key),
-        ["roles", key] => config.roles.held(key),
+        ["llm", key] => config.llm.value_of(key),
+        ["models", name, key] => config.models.get(*name).unwrap_or(&config.llm).value_of(key),
+        ["roles", key] => config.roles.value_of(key),
         ["review", "gates"] => Some(most(|stage| config.gated(MOST, stage))),
         ["review", "challenge"] => Some(most(|stage| config.is_for_challenge(stage))),
         ["review", "challenge", name] => {
             Some(Value::Flag(config.is_for_challenge(name.parse().ok()?)))
         }
-        ["review", key] => config.review.held(key),
-        ["limits", key] => config.limits.held(key),
+        ["review", key] => config.review.value_of(key),
+        ["limits", key] => config.limits.value_of(key),
         ["stages", name, key @ ..] => of_stage(config, name.parse().ok()?, &key.join(".")),
-        ["budget", key] => config.budget.held(key),
+        ["budget", key] => config.budget.value_of(key),
         ["budget", "prices", model, key] => {
-            config.budget.prices.get(*model).copied().unwrap_or_default().held(key)
+            config.budget.prices.get(*model).copied().unwrap_or_default().value_of(key)
         }
         ["project", "self_review"] => Some(most(|stage| config.self_reviewed(MOST, stage))),
         ["project", "self_review", name] => {
             Some(Value::Flag(config.self_reviewed(MOST, name.parse().ok()?)))
         }
-        ["project", key] => config.project.held(key),
-        ["sandbox", key] => config.sandbox.held(key),
-        ["tools", name, key] => config.tools.get(*name)?.held(key),
+        ["project", key] => config.project.value_of(key),
+        ["sandbox", key] => config.sandbox.value_of(key),
+        ["tools", name, key] => config.tools.get(*name)?.value_of(key),
         _ => None,
     }
 }
@@ -86,9 +86,9 @@ pub(super) fn held(config: &Config, path: &[String]) -> Option<Value> {
 /// The depth whose gates and self-reviews a project's file cannot weaken.
 const MOST: Depth = Depth::Thorough;
 
-/// Returns the list of stages for which `on` is true.
-fn most(on: impl Fn(Stage) -> bool) -> Value {
-    Value::Stages(Stage::ALL.into_iter().filter(|stage| on(*stage)).collect())
+/// Returns the list of stages for which `is_on` is true.
+fn most(is_on: impl Fn(Stage) -> bool) -> Value {
+    Value::Stages(Stage::ALL.into_iter().filter(|stage| is_on(*stage)).collect())
 }
 
 /// Returns the value of a stage's key, whichever key sets it.
@@ -98,7 +98,7 @@ fn of_stage(config: &Config, stage: Stage, key: &str) -> Option<Value> {
         "temperature.critic" => Some(config.temperature(stage, Role::Critic).to_value()),
         "iterations" => Some(config.iterations(stage).to_value()),
         "review" => Some(config.gated(MOST, stage).to_value()),
-        _ => config.stages.get(&stage).cloned().unwrap_or_default().held(key),
+        _ => config.stages.get(&stage).cloned().unwrap_or_default().value_of(key),
     }
 }
 
@@ -157,7 +157,7 @@ pub(super) fn brief(path: &[String]) -> String {
 }
 
 /// What a path in a TOML file refers to.
-pub(super) enum Found {
+pub(super) enum PathTarget {
     /// A key with a value.
     Leaf(&'static Key),
     /// A table that contains keys.
@@ -167,35 +167,35 @@ pub(super) enum Found {
 }
 
 /// Finds a TOML path in the table.
-pub(super) fn find(path: &[String]) -> Found {
-    let mut found = Found::Unknown;
+pub(super) fn find(path: &[String]) -> PathTarget {
+    let mut target = PathTarget::Unknown;
     for Row { pattern, key } in KEYS.iter() {
         let fits = path.iter().zip(pattern).all(|(part, want)| part == want || *want == "*");
         if fits && pattern.len() == path.len() {
-            return Found::Leaf(key);
+            return PathTarget::Leaf(key);
         }
         if fits && pattern.len() > path.len() {
-            found = Found::Section;
+            target = PathTarget::Section;
         }
     }
-    found
+    target
 }
 
 /// Finds a `git config` name, given without `cowork.`, in any case and without `_`. A name that the
 /// user chose keeps its case and dots.
 pub(super) fn find_git(name: &str) -> Option<(&'static Key, Path)> {
-    let given: Vec<&str> = name.split('.').collect();
+    let parts: Vec<&str> = name.split('.').collect();
     KEYS.iter().find_map(|Row { pattern, key }| {
         let star = pattern.iter().position(|part| *part == "*");
         let (before, after) = match star {
             Some(at) => (&pattern[..at], &pattern[at + 1..]),
             None => (&pattern[..], &pattern[..0]),
         };
-        let named = given.len().checked_sub(before.len() + after.len())?;
-        let fits = (star.is_some() == (named > 0))
-            && given.iter().zip(before).all(|(a, b)| plain(a) == plain(b))
-            && given.iter().rev().zip(after.iter().rev()).all(|(a, b)| plain(a) == plain(b));
-        let middle = given[before.len()..before.len() + named].join(".");
+        let middle_len = parts.len().checked_sub(before.len() + after.len())?;
+        let fits = (star.is_some() == (middle_len > 0))
+            && parts.iter().zip(before).all(|(a, b)| plain(a) == plain(b))
+            && parts.iter().rev().zip(after.iter().rev()).all(|(a, b)| plain(a) == plain(b));
+        let middle = parts[before.len()..before.len() + middle_len].join(".");
         let mut path: Path = before.iter().map(|part| (*part).to_owned()).collect();
         if star.is_some() {
             path.push(if before == ["stages"] || before == ["limits", "iterations"] {
@@ -216,8 +216,8 @@ fn plain(part: &str) -> String {
 /// Returns the known key or section that is most similar to `path`, unless none is similar enough.
 pub(super) fn nearest(path: &[String]) -> Option<String> {
     const LONGEST: usize = 100;
-    let wanted = plain(&path.join("."));
-    if wanted.len() > LONGEST {
+    let target = plain(&path.join("."));
+    if target.len() > LONGEST {
         return None;
     }
     let leaf = path.last().map(|part| plain(part)).unwrap_or_default();
@@ -237,7 +237,7 @@ pub(super) fn nearest(path: &[String]) -> Option<String> {
                     (part, _) => part.to_owned(),
                 })
                 .collect();
-            let whole = levenshtein(&wanted, &plain(&candidate.join(".")));
+            let whole = levenshtein(&target, &plain(&candidate.join(".")));
             let elsewhere =
                 levenshtein(&leaf, &plain(candidate.last().map_or("", String::as_str))) + 1;
             let score = whole.min(elsewhere);

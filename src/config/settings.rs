@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 
-use super::fields::{Held, Section};
+use super::fields::{FieldType, Section};
 use super::layer::Settings;
 use super::value::Value;
 use super::{DEFAULT_MODEL, schema};
@@ -20,7 +20,7 @@ impl<'a> Values<'a> {
     }
 
     /// Returns a value in the type of its field.
-    pub(super) fn read<T: Held>(&self, path: &[&str]) -> Option<T> {
+    pub(super) fn read<T: FieldType>(&self, path: &[&str]) -> Option<T> {
         self.get(path).and_then(T::from_value)
     }
 
@@ -50,7 +50,7 @@ impl<'a> Values<'a> {
                 path.iter().chain(&[key.name]).map(|part| (*part).to_owned()).collect();
             let setting = self.0.get(&whole)?;
             let origin = setting.variable.as_ref().unwrap_or(&setting.origin);
-            Some((key.name, (schema::dotted(&setting.written), origin.clone())))
+            Some((key.name, (schema::dotted(&setting.spelling), origin.clone())))
         })
     }
 

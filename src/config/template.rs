@@ -1,7 +1,7 @@
 //! The file that `init` writes: every key with its description and its default, all commented out.
 
 use super::fields::{Key, Rule, Section as _};
-use super::schema::{SECTIONS, held};
+use super::schema::{SECTIONS, value_of};
 use super::value::{Shape, Value};
 use super::{Config, ToolConfig};
 
@@ -55,8 +55,8 @@ pub fn template_file(set: &[(&str, String)]) -> String {
             let path: Vec<String> =
                 path.split('.').chain(key.name.split('.')).map(str::to_owned).collect();
             let value = match section {
-                "tools.*" => tool.held(key.name),
-                _ => held(&usual, &path),
+                "tools.*" => tool.value_of(key.name),
+                _ => value_of(&usual, &path),
             };
             text.push_str(&described(key));
             let value = sample(key.shape, value.unwrap_or(Value::Text(String::new())));

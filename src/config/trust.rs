@@ -57,13 +57,13 @@ pub struct TrustRecords {
 
 impl TrustRecords {
     /// Opens the records of the repository whose state directory is `j`.
-    pub fn of(j: &Path) -> Self {
-        Self { path: j.join("trusted") }
+    pub fn for_project(state_dir: &Path) -> Self {
+        Self { path: state_dir.join("trusted") }
     }
 
     /// Opens the records of agent configuration files: `trusted-agents` in the state directory.
-    pub fn of_agents(j: &Path) -> Self {
-        Self { path: j.join("trusted-agents") }
+    pub fn for_agents(state_dir: &Path) -> Self {
+        Self { path: state_dir.join("trusted-agents") }
     }
 
     /// Returns whether this text was accepted.
@@ -73,8 +73,8 @@ impl TrustRecords {
     /// If the records exist but cannot be read.
     pub fn about(&self, text: &str) -> Result<Trust> {
         let records = self.read()?;
-        let wanted = sha256(text.as_bytes());
-        Ok(if records.lines().any(|line| line.split(' ').next() == Some(&wanted)) {
+        let hash = sha256(text.as_bytes());
+        Ok(if records.lines().any(|line| line.split(' ').next() == Some(&hash)) {
             Trust::Given
         } else if records.is_empty() {
             Trust::None
@@ -122,19 +122,20 @@ impl TrustRecords {
 
     /// Writes the file atomically.
     fn write(&self, text: &str) -> Result<()> {
-        let failed = || format!("writing {}", self.path.display());
+        let context = || format!("writing {}", self.path.display());
         let folder = self.path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder).with_context(failed)?;
-        replace_file(&self.path, text.as_bytes()).with_context(failed)
+        fs::create_dir_all(folder).with_context(context)?;
+        replace_file(&self.path, text.as_bytes()).with_context(context)
     }
 }
 
 /// Returns the settings of the project's file that are ignored: each key once, under the name that
 /// was written, with its value for messages. A server's API key is not shown.
-pub(super) fn restricted(written: &Settings, taken: &Settings) -> Vec<Restricted> {
-    let names: BTreeSet<&schema::Path> = taken.values().map(|setting| &setting.written).collect();
-    let shown = |path: &schema::Path| {
-        let setting = written.get(path)?;
+pub(super) fn restricted(file_settings: &Settings, rejects: &Settings) -> Vec<Restricted> {
+    let names: BTreeSet<&schema::Path> =
+        rejects.values().map(|setting| &setting.spelling).collect();
+    let restriction = |path: &schema::Path| {
+        let setting = file_settings.get(path)?;
         let secret = path.last().is_some_and(|key| key == "api_key");
         let value = match &setting.value {
             _ if secret => "(not shown)".to_owned(),
@@ -146,21 +147,24 @@ pub(super) fn restricted(written: &Settings, taken: &Settings) -> Vec<Restricted
             (schema::dotted(path), schema::brief(path), setting.origin.clone());
         Some(Restricted { key, brief, value, origin, loosens })
     };
-    names.into_iter().filter_map(shown).collect()
+    names.into_iter().filter_map(restriction).collect()
 }
 
 /// Returns the warning that settings of the project's file are ignored, if there are any.
-pub(super) fn ignored(file: &str, restricted: &[Restricted], trust: Trust) -> Option<String> {
-    let named = |loosens: bool| {
-        let keys: Vec<&str> =
-            restricted.iter().filter(|r| r.loosens == loosens).map(|r| r.brief.as_str()).collect();
+pub(super) fn ignored(file: &str, restrictions: &[Restricted], trust: Trust) -> Option<String> {
+    let key_list = |loosens: bool| {
+        let keys: Vec<&str> = restrictions
+            .iter()
+            .filter(|r| r.loosens == loosens)
+            .map(|r| r.brief.as_str())
+            .collect();
         let mut names = keys.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
         if keys.len() > NAMED {
             names.push_str(&format!(", {} more", keys.len() - NAMED));
         }
         names
     };
-    let what = match (named(false), named(true)) {
+    let effect = match (key_list(false), key_list(true)) {
         (keys, looser) if keys.is_empty() && looser.is_empty() => return None,
         (keys, looser) if looser.is_empty() => format!("these keys in it are ignored: {keys}"),
         (keys, looser) if keys.is_empty() => {
@@ -175,7 +179,7 @@ pub(super) fn ignored(file: &str, restricted: &[Restricted], trust: Trust) -> Op
         _ => "came with the repository",
     };
     Some(format!(
-        "{file} {why}, so {what}; set them yourself with git config cowork.KEY VALUE, or read the \
+        "{file} {why}, so {effect}; set them yourself with git config cowork.KEY VALUE, or read the \
          file and accept it as it is: git cowork trust"
     ))
 }
@@ -187,7 +191,7 @@ mod tests {
     #[test]
     fn only_the_exact_accepted_text_is_trusted() {
         let j = tempfile::tempdir().unwrap();
-        let records = TrustRecords::of(&j.path().join("not/there/yet"));
+        let records = TrustRecords::for_project(&j.path().join("not/there/yet"));
         assert_eq!(records.about("a").unwrap(), Trust::None);
         assert!(!records.revoke().unwrap());
         records.give("a").unwrap();

@@ -62,17 +62,17 @@ pub(super) enum Value {
 }
 
 impl Value {
-    /// True if the value is at least as strict as `held`, a value of the same shape: a number at
+    /// True if the value is at least as strict as `baseline`, a value of the same shape: a number at
     /// most as large, a range inside the other, a switch that is on or stays off, a text that is
     /// equal or set where there was none, a depth at least as thorough.
-    pub(super) fn is_within(&self, held: &Self) -> bool {
-        match (self, held) {
+    pub(super) fn is_within(&self, baseline: &Self) -> bool {
+        match (self, baseline) {
             (Self::Count(count), Self::Count(most)) => count <= most,
             (Self::Number(number), Self::Number(most)) => number <= most,
             (Self::Range([a, b]), Self::Range([least, most])) => least <= a && b <= most,
-            (Self::Flag(flag), Self::Flag(held)) => *flag || !held,
+            (Self::Flag(flag), Self::Flag(baseline)) => *flag || !baseline,
             (Self::Depth(depth), Self::Depth(least)) => depth >= least,
-            (Self::Text(text), Self::Text(held)) => held.is_empty() || text == held,
+            (Self::Text(text), Self::Text(baseline)) => baseline.is_empty() || text == baseline,
             _ => false,
         }
     }
@@ -257,7 +257,7 @@ fn one_of(words: &[&str]) -> String {
 }
 
 /// Returns the kind of value that was found, for an error; the value itself may be a secret.
-pub(super) fn found(value: &DeValue<'_>) -> &'static str {
+pub(super) fn kind_of(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "this string",
         DeValue::Integer(_) => "this whole number",

@@ -85,13 +85,13 @@ impl Address {
     /// Parses a remote's URL like [`Address::parse`]. A host that may be an alias in the user's ssh
     /// configuration (`git@work:owner/name`) is the one that ssh connects to.
     pub fn of_remote(url: &str) -> Option<Self> {
-        let parsed = Self::parse(url)?;
+        let address = Self::parse(url)?;
         let over_ssh = match url.trim().split_once("://") {
             Some((scheme, _)) => scheme.contains("ssh"),
             None => true,
         };
-        if !over_ssh || PUBLIC.contains(&&*parsed.host) {
-            return Some(parsed);
+        if !over_ssh || PUBLIC.contains(&&*address.host) {
+            return Some(address);
         }
         let alias = match url.trim().split_once("://") {
             Some((_, rest)) => rest.split('/').next().unwrap_or_default(),
@@ -101,8 +101,8 @@ impl Address {
         let host = ssh_host(alias).map(|host| public_host(&host.to_ascii_lowercase()));
         // A forge behind an address of its own is known by the name in the URL.
         Some(match host.filter(|host| forge_of(host) != Forge::Unknown) {
-            Some(host) => Self { forge: forge_of(&host), host, ..parsed },
-            None => parsed,
+            Some(host) => Self { forge: forge_of(&host), host, ..address },
+            None => address,
         })
     }
 

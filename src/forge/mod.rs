@@ -6,4 +6,4 @@ mod address;
 mod program;
 
 pub use address::{Address, Forge, LONGEST_BODY, without_credentials};
-pub use program::{Opened, Program, Ready, Request};
+pub use program::{OpenPullRequest, Program, ProgramState, PullRequest};

@@ -29,7 +29,7 @@ pub struct Program {
 
 /// A pull request to open.
 #[derive(Clone, Debug)]
-pub struct Request<'a> {
+pub struct PullRequest<'a> {
     /// The repository to merge into.
     pub into: &'a Address,
     /// The branch to merge into.
@@ -48,7 +48,7 @@ pub struct Request<'a> {
 
 /// An opened pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Opened {
+pub struct OpenPullRequest {
     /// Its web page.
     pub url: String,
     /// It existed before and was not changed.
@@ -59,7 +59,7 @@ pub struct Opened {
 
 /// State of a forge's program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ready {
+pub enum ProgramState {
     /// The program is not installed.
     Missing,
     /// It is installed, but not signed in to the host.
@@ -68,13 +68,13 @@ pub enum Ready {
     Yes,
 }
 
-struct Answer {
+struct ProgramOutput {
     ok: bool,
     stdout: String,
     stderr: String,
 }
 
-impl Answer {
+impl ProgramOutput {
     /// Both streams: messages may be on either.
     fn all(&self) -> String {
         format!("{}\n{}", self.stdout, self.stderr)
@@ -97,11 +97,11 @@ impl Program {
         address: &Address,
         dir: &Path,
         env: impl Iterator<Item = (&'e String, &'e String)>,
-    ) -> Vec<(&'static str, Ready)> {
+    ) -> Vec<(&'static str, ProgramState)> {
         let ready = |program: &Self| match program.run(&["--version"], None) {
-            Err(_) => Ready::Missing,
-            Ok(_) if program.is_signed_in() => Ready::Yes,
-            Ok(_) => Ready::SignedOut,
+            Err(_) => ProgramState::Missing,
+            Ok(_) if program.is_signed_in() => ProgramState::Yes,
+            Ok(_) => ProgramState::SignedOut,
         };
         let candidates = Self::candidates(address, dir, env);
         candidates.iter().map(|program| (program.name(), ready(program))).collect()
@@ -113,9 +113,9 @@ impl Program {
         env: impl Iterator<Item = (&'e String, &'e String)>,
     ) -> Vec<Self> {
         // Do not pass on keys of model servers.
-        let theirs = |key: &str| !OURS.iter().any(|prefix| key.starts_with(prefix));
+        let may_pass = |key: &str| !OURS.iter().any(|prefix| key.starts_with(prefix));
         let env: Vec<(String, String)> = env
-            .filter(|(key, _)| theirs(key))
+            .filter(|(key, _)| may_pass(key))
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect();
         let candidates = match address.forge {
@@ -146,16 +146,16 @@ impl Program {
     ///
     /// # Errors
     /// The forge refuses (exit 5 with its message).
-    pub fn open(&self, request: &Request<'_>) -> Result<Opened> {
+    pub fn open(&self, request: &PullRequest<'_>) -> Result<OpenPullRequest> {
         let answer = self.create(request, request.draft)?;
         if let Some(url) = self.url_of(&answer, request)? {
-            return Ok(Opened { url, existed: !answer.ok, plain: false });
+            return Ok(OpenPullRequest { url, existed: !answer.ok, plain: false });
         }
-        let said = answer.all().to_lowercase();
-        if request.draft && (said.contains("draft") || said.contains("422")) {
+        let message = answer.all().to_lowercase();
+        if request.draft && (message.contains("draft") || message.contains("422")) {
             let answer = self.create(request, false)?;
             if let Some(url) = self.url_of(&answer, request)? {
-                return Ok(Opened { url, existed: !answer.ok, plain: true });
+                return Ok(OpenPullRequest { url, existed: !answer.ok, plain: true });
             }
             return Err(self.refusal(&answer).into());
         }
@@ -167,7 +167,7 @@ impl Program {
         self.run(&status, None).is_ok_and(|answer| answer.ok)
     }
 
-    fn create(&self, request: &Request<'_>, draft: bool) -> Result<Answer> {
+    fn create(&self, request: &PullRequest<'_>, draft: bool) -> Result<ProgramOutput> {
         if self.forge == Forge::GitLab {
             return self.create_with_glab(request, draft);
         }
@@ -189,7 +189,7 @@ impl Program {
     }
 
     /// `glab mr create` accepts a description only as an argument; its `api` command reads a file.
-    fn create_with_glab(&self, request: &Request<'_>, draft: bool) -> Result<Answer> {
+    fn create_with_glab(&self, request: &PullRequest<'_>, draft: bool) -> Result<ProgramOutput> {
         let title =
             if draft { format!("Draft: {}", request.title) } else { request.title.to_owned() };
         let fields = json!({
@@ -203,34 +203,34 @@ impl Program {
     }
 
     /// The page of the new request, or of an existing one that prevents it.
-    fn url_of(&self, answer: &Answer, request: &Request<'_>) -> Result<Option<String>> {
+    fn url_of(&self, answer: &ProgramOutput, request: &PullRequest<'_>) -> Result<Option<String>> {
         if self.forge != Forge::GitLab {
             let exists = answer.stderr.contains("already exists");
             let text = if answer.ok { answer.stdout.clone() } else { answer.all() };
             return Ok(if answer.ok || exists { last_url(&text) } else { None });
         }
-        let made: Value = serde_json::from_str(&answer.stdout).unwrap_or_default();
+        let response: Value = serde_json::from_str(&answer.stdout).unwrap_or_default();
         if answer.ok {
-            return Ok(made["web_url"].as_str().map(str::to_owned));
+            return Ok(response["web_url"].as_str().map(str::to_owned));
         }
         if !answer.all().contains("already exists") {
             return Ok(None);
         }
         let branch = encoded(request.head, "");
         let query = format!("{}?state=opened&source_branch={branch}", requests_of(request.into));
-        let found = self.run(&["api", &query], None)?;
-        let found: Value = serde_json::from_str(&found.stdout).unwrap_or_default();
-        Ok(found[0]["web_url"].as_str().map(str::to_owned))
+        let output = self.run(&["api", &query], None)?;
+        let requests: Value = serde_json::from_str(&output.stdout).unwrap_or_default();
+        Ok(requests[0]["web_url"].as_str().map(str::to_owned))
     }
 
-    fn refusal(&self, answer: &Answer) -> Error {
+    fn refusal(&self, answer: &ProgramOutput) -> Error {
         let all = answer.all();
         let lines: Vec<&str> = all.lines().filter(|line| !line.trim().is_empty()).collect();
-        let said: String = lines.join("\n").chars().take(MOST_SAID).collect();
-        Error::repository(format!("{} could not open the pull request:\n{said}", self.name()))
+        let message: String = lines.join("\n").chars().take(MOST_SAID).collect();
+        Error::repository(format!("{} could not open the pull request:\n{message}", self.name()))
     }
 
-    fn run(&self, args: &[&str], input: Option<String>) -> Result<Answer> {
+    fn run(&self, args: &[&str], input: Option<String>) -> Result<ProgramOutput> {
         let mut command = Command::new(self.name());
         command.args(args).current_dir(&self.dir).env_clear();
         command.envs(self.env.iter().map(|(key, value)| (key, value)));
@@ -266,7 +266,7 @@ impl Program {
         command.stdin(file);
         tracing::trace!(?args, "{}", self.name());
         let output = command.output().with_context(|| format!("starting {}", self.name()))?;
-        Ok(Answer {
+        Ok(ProgramOutput {
             ok: output.status.success(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),

@@ -1,8 +1,8 @@
 //! C and C++.
 
-use super::language::Shape::{Code, Prototype, Type, TypeWithBody};
+use super::language::NodeRole::{Code, Prototype, Type, TypeWithBody};
 use super::language::{Imports, Language, PLAIN, RunnerOutput, Syntax, TestCode};
-use super::one_test::{Named, OneTest, Project, each};
+use super::one_test::{OneTest, Project, TestName, each};
 use crate::shell_quote::quoted;
 
 pub(super) static C: Language = Language {
@@ -83,7 +83,7 @@ pub(super) static C: Language = Language {
 /// Runs tests with ctest: ctest runs those that the project registered under the tests' names or
 /// under the names of their files, and the output names the tests. For any other command, there is
 /// no known way to run one test.
-fn command(tests: &[Named<'_>], project: &Project<'_>) -> Option<String> {
+fn command(tests: &[TestName<'_>], project: &Project<'_>) -> Option<String> {
     let last = project.tests.rsplit(['&', ';']).next().unwrap_or_default().trim_start();
     if last.split(' ').next() != Some("ctest") || last.contains(['|', '>', '<']) {
         return None;

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::commands::ProjectCommands;
-use super::language::Shape::{Anonymous, Code, Type};
+use super::language::NodeRole::{Anonymous, Code, Type};
 use super::language::{Imports, Language, PLAIN, Programs, RunnerOutput, Syntax, TestCode};
 use super::manager::{Manager, USUAL};
 use super::one_test::{
-    Named, OneTest, Project, any_of, below, each, folder_of_manifest, in_folder, same,
+    OneTest, Project, TestName, any_of, below, each, folder_of_manifest, in_folder, same,
 };
 use crate::shell_quote::quoted;
 
@@ -57,8 +57,8 @@ pub(super) static GO: Language = Language {
         command,
     }),
     commands: |root| {
-        let there = root.join("go.mod").is_file();
-        there.then(|| ProjectCommands::new("go test ./...", "go build ./...", "go vet ./..."))
+        let is_project = root.join("go.mod").is_file();
+        is_project.then(|| ProjectCommands::new("go test ./...", "go build ./...", "go vet ./..."))
     },
     programs: Programs {
         run_tests: &["go"],
@@ -72,8 +72,8 @@ pub(super) static GO: Language = Language {
         manifests: &["go.mod"],
         without_lock: true,
         asks: |place, files| {
-            let required = |text: &String| text.lines().any(|line| line.starts_with("require"));
-            files.get(&place.join("go.mod")).is_some_and(required)
+            let is_require = |text: &String| text.lines().any(|line| line.starts_with("require"));
+            files.get(&place.join("go.mod")).is_some_and(is_require)
         },
         complete: "test -e vendor/modules.txt || GOPROXY=off go mod download",
         unreadable: &["errors parsing go.mod"],
@@ -103,9 +103,9 @@ const GUIDANCE: &str = "\
       implementations; return structs; no goroutine without a known end; formatted with \
       `gofmt`, clean under `go vet`.\n";
 
-fn command(tests: &[Named<'_>], project: &Project<'_>) -> Option<String> {
+fn command(tests: &[TestName<'_>], project: &Project<'_>) -> Option<String> {
     let module_of =
-        |test: &Named<'_>| folder_of_manifest(project.root, test.path, "go.mod").to_owned();
+        |test: &TestName<'_>| folder_of_manifest(project.root, test.path, "go.mod").to_owned();
     let module = same(tests.iter().map(module_of))?;
     // A line about a passed test does not name its package.
     let package = match below(&module, same(tests.iter().map(|test| test.folder_and_file().0))?) {

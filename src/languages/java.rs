@@ -1,8 +1,8 @@
 //! Java, and the languages that use the same build and test tools: Kotlin, Scala, Groovy.
 
-use super::language::Shape::{Code, Type};
+use super::language::NodeRole::{Code, Type};
 use super::language::{Imports, Language, PLAIN, RunnerOutput, Syntax, TestCode};
-use super::one_test::{Named, OneTest, Project, each, in_folder, same, up_to};
+use super::one_test::{OneTest, Project, TestName, each, in_folder, same, up_to};
 use crate::shell_quote::quoted;
 
 pub(super) static JAVA: Language = Language {
@@ -62,7 +62,7 @@ pub(super) static JAVA: Language = Language {
 
 /// Returns the name of the class in the compiler's form (nested classes joined with `$`), and the
 /// method.
-fn class_and_method(test: &Named<'_>) -> (String, String) {
+fn class_and_method(test: &TestName<'_>) -> (String, String) {
     let (groups, name) = test.parts.split_at(test.parts.len().saturating_sub(1));
     let class = match groups {
         [] => test.folder_and_file().1.split('.').next().unwrap_or_default().to_owned(),
@@ -71,7 +71,7 @@ fn class_and_method(test: &Named<'_>) -> (String, String) {
     (class, name.concat().trim_matches('`').to_owned())
 }
 
-fn names(test: &Named<'_>) -> Vec<String> {
+fn names(test: &TestName<'_>) -> Vec<String> {
     let (class, method) = class_and_method(test);
     let gradle = format!("{} > {method}", class.replace('$', " > "));
     vec![format!("{class}.{method}"), format!("{gradle}()"), gradle, class]
@@ -80,30 +80,30 @@ fn names(test: &Named<'_>) -> Vec<String> {
 /// Lets gradle print the result of every test.
 const NAMED_BY_GRADLE: &str = r#"printf 'allprojects { tasks.withType(Test).configureEach { testLogging { events "passed", "skipped", "failed" } } }' >"$TMPDIR/named.gradle""#;
 
-fn command(tests: &[Named<'_>], project: &Project<'_>) -> Option<String> {
+fn command(tests: &[TestName<'_>], project: &Project<'_>) -> Option<String> {
     let has = |folder: &str, names: &[&str]| {
         names.iter().any(|name| project.root.join(folder).join(name).is_file())
     };
     let gradles = ["build.gradle.kts", "build.gradle"];
-    let folder_of = |test: &Named<'_>| {
+    let folder_of = |test: &TestName<'_>| {
         let folders = test.path.match_indices('/').rev().map(|(at, _)| &test.path[..at]);
         let mut folders = folders.chain([""]);
-        let found = folders.find(|folder| has(folder, &["pom.xml"]) || has(folder, &gradles));
-        found.map(str::to_owned)
+        let module = folders.find(|folder| has(folder, &["pom.xml"]) || has(folder, &gradles));
+        module.map(str::to_owned)
     };
     let folder = same(tests.iter().map(folder_of))??;
     let runs = |runner| up_to(project.tests, runner);
     if has(&folder, &["pom.xml"]) {
         let maven = runs("mvn").or_else(|| runs("mvnw")).unwrap_or("mvn");
         let methods_of = |class: &String| {
-            let of_class = tests.iter().map(class_and_method).filter(|(of, _)| of == class);
+            let of_class = tests.iter().map(class_and_method).filter(|(name, _)| name == class);
             of_class.map(|(_, method)| method).collect::<Vec<_>>().join("+")
         };
         let classes = each(tests, |test| class_and_method(test).0).into_iter();
         let only = classes.map(|class| format!("{class}#{}", methods_of(&class)));
         let only = quoted(&only.collect::<Vec<_>>().join(","));
-        let named = if tests.len() > 1 { " -Dsurefire.reportFormat=plain" } else { "" };
-        let test = format!("{named} -Dtest={only} test");
+        let report = if tests.len() > 1 { " -Dsurefire.reportFormat=plain" } else { "" };
+        let test = format!("{report} -Dtest={only} test");
         // Run only this module, since other modules do not have the tests. `-am` also builds the
         // modules that it needs.
         if !folder.is_empty() && has("", &["pom.xml"]) {

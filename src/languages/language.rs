@@ -113,7 +113,7 @@ pub struct Syntax {
     /// Extensions of the files.
     pub extensions: &'static [&'static str],
     /// The relevant syntax nodes.
-    pub shapes: &'static [(&'static str, Shape)],
+    pub shapes: &'static [(&'static str, NodeRole)],
     /// True if the grammar has no field for the body of a type: the first brace then starts the
     /// body.
     pub bodies_by_brace: bool,
@@ -121,7 +121,7 @@ pub struct Syntax {
 
 /// The meaning of a syntax node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum NodeRole {
     /// Code that runs: definitions inside it are local.
     Code,
     /// A type or another container of definitions.

@@ -27,9 +27,9 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 pub use commands::ProjectCommands;
-pub use language::{Imports, Language, Reader, RunnerOutput, Shape, Syntax, TestCode};
+pub use language::{Imports, Language, NodeRole, Reader, RunnerOutput, Syntax, TestCode};
 pub use manager::Manager;
-pub use one_test::{Among, Named, OneTest, Project};
+pub use one_test::{Among, OneTest, Project, TestName};
 
 /// The languages. If a project has manifests of several languages, the first one determines its
 /// commands.
@@ -104,15 +104,15 @@ pub fn called(word: &str) -> Option<&'static Language> {
 /// Returns the languages named in a text about technology ("Python 3, sqlite3"), in order, if they
 /// have symbols or guidance.
 pub fn named_in(words: &str) -> Vec<&'static str> {
-    let mut named = Vec::new();
+    let mut names = Vec::new();
     let words = words.split(|c: char| !c.is_alphanumeric() && !matches!(c, '+' | '#'));
     let words = words.map(|word| word.trim_end_matches(|c: char| c.is_ascii_digit()));
     for language in words.filter_map(called).filter(|language| language.is_described()) {
-        if !named.contains(&language.name) {
-            named.push(language.name);
+        if !names.contains(&language.name) {
+            names.push(language.name);
         }
     }
-    named
+    names
 }
 
 /// Returns the commands of the project at `root`. If there are manifests of several languages,
@@ -121,16 +121,16 @@ pub fn detect_commands(root: &Path, template: &str) -> ProjectCommands {
     let mut languages = ALL.to_vec();
     // A stable sort puts the template's language first.
     languages.sort_by_key(|language| !language.is_called(template));
-    let found = languages.iter().find_map(|language| (language.commands)(root));
-    makefile::complete(found.unwrap_or_default(), root)
+    let commands = languages.iter().find_map(|language| (language.commands)(root));
+    makefile::complete(commands.unwrap_or_default(), root)
 }
 
 /// Returns the function that reads the test command from a file with this name.
 pub fn test_script(path: &str) -> Option<Reader> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let mut scripts = ALL.iter().filter_map(|language| language.test_script);
-    let found = scripts.find(|(file, _)| *file == name).map(|(_, read)| read);
-    found.or(makefile::is_makefile(name).then_some(makefile::test_recipe as Reader))
+    let script = scripts.find(|(file, _)| *file == name).map(|(_, read)| read);
+    script.or(makefile::is_makefile(name).then_some(makefile::test_recipe as Reader))
 }
 
 fn extension(path: &str) -> Option<&str> {

@@ -13,10 +13,10 @@ pub struct OneTest {
     pub passed: &'static [&'static str],
     /// Returns the names under which runners print the test. One without the test's own name is
     /// that of a group in which all tests passed.
-    pub names: fn(&Named<'_>) -> Vec<String>,
+    pub names: fn(&TestName<'_>) -> Vec<String>,
     /// Returns the command that runs only these tests, in one process, and prints the name of each;
     /// `None` if no suitable runner is known, or if it cannot run all of them at once.
-    pub command: fn(&[Named<'_>], &Project<'_>) -> Option<String>,
+    pub command: fn(&[TestName<'_>], &Project<'_>) -> Option<String>,
 }
 
 /// The tests whose names an output may contain besides that of the test searched for.
@@ -26,13 +26,13 @@ pub enum Among<'a> {
     Alone,
     /// Several tests were run. These are all tests in their files: a runner that chooses by name
     /// may have run any of them.
-    Several(&'a [Named<'a>]),
+    Several(&'a [TestName<'a>]),
     /// The whole project's tests were run, and these are some of them.
-    All(&'a [Named<'a>]),
+    All(&'a [TestName<'a>]),
 }
 
 impl<'a> Among<'a> {
-    const fn tests(self) -> &'a [Named<'a>] {
+    const fn tests(self) -> &'a [TestName<'a>] {
         match self {
             Self::Alone => &[],
             Self::Several(tests) | Self::All(tests) => tests,
@@ -42,7 +42,7 @@ impl<'a> Among<'a> {
 
 /// A test in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Named<'a> {
+pub struct TestName<'a> {
     /// The file, relative to the repository.
     pub path: &'a str,
     /// The groups that contain the test, the outermost first, then the test's own name.
@@ -58,7 +58,7 @@ pub struct Project<'a> {
     pub tests: &'a str,
 }
 
-impl<'a> Named<'a> {
+impl<'a> TestName<'a> {
     /// Returns the test's own name.
     pub fn name(&self) -> &'a str {
         self.parts.last().map(String::as_str).unwrap_or_default()
@@ -78,84 +78,84 @@ impl<'a> Named<'a> {
 impl OneTest {
     /// Returns whether an output says that the test passed (`true`) or failed; `None` if it does not
     /// name the test, or if the name may be that of another test.
-    pub fn told(
+    pub fn verdict(
         &self,
-        test: &Named<'_>,
+        test: &TestName<'_>,
         among: Among<'_>,
         output: &str,
         failing: &BTreeSet<String>,
     ) -> Option<bool> {
         let names = self.names_among(test, among);
-        let failed = |is_it: fn(&str, &str) -> bool| {
-            failing.iter().any(|said| names.iter().any(|name| is_it(name, said)))
+        let is_failing = |is_it: fn(&str, &str) -> bool| {
+            failing.iter().any(|failure| names.iter().any(|name| is_it(name, failure)))
         };
-        let said = self.passed_as(&names, output);
-        let mut passed = said.iter().filter(|said| !said.is_empty()).peekable();
-        let is_named = passed.peek().is_some();
+        let results = self.passed_as(&names, output);
+        let mut in_output = results.iter().filter(|cases| !cases.is_empty()).peekable();
+        let is_named = in_output.peek().is_some();
         if let Among::Several(_) = among
-            && failed(may_be)
+            && is_failing(may_be)
         {
             // A wrong "failed" would prove that a test fails on the base.
-            return (failed(is_whole) && !is_named).then_some(false);
+            return (is_failing(is_whole) && !is_named).then_some(false);
         }
-        if failed(is_in_any_group) || failed(may_be) && !is_named {
+        if is_failing(is_in_any_group) || is_failing(may_be) && !is_named {
             return Some(false);
         }
         // What else ran may have the same name. If nothing else ran, repeated names are cases.
         let alone = matches!(among, Among::Alone);
-        let once = |said: &&Vec<_>| said.iter().collect::<BTreeSet<_>>().len() == said.len();
-        passed.next().filter(|said| alone || once(said)).map(|_| true)
+        let once = |cases: &&Vec<_>| cases.iter().collect::<BTreeSet<_>>().len() == cases.len();
+        in_output.next().filter(|cases| alone || once(cases)).map(|_| true)
     }
 
     /// The names of the test, without those that other tests have, too.
-    fn names_among(&self, test: &Named<'_>, among: Among<'_>) -> Vec<String> {
+    fn names_among(&self, test: &TestName<'_>, among: Among<'_>) -> Vec<String> {
         let others = among.tests().iter().filter(|other| *other != test);
         let others: BTreeSet<String> = others.flat_map(self.names).collect();
-        let of_group = |name: &String| !name.contains(test.name().trim_matches('`'));
+        let is_group = |name: &String| !name.contains(test.name().trim_matches('`'));
         let is_own = |name: &String| {
-            !others.contains(name) || matches!(among, Among::All(_)) && of_group(name)
+            !others.contains(name) || matches!(among, Among::All(_)) && is_group(name)
         };
         (self.names)(test).into_iter().filter(is_own).collect()
     }
 
     /// For each name, what the output says passed under it, with the number of the pattern.
     fn passed_as(&self, names: &[String], output: &str) -> Vec<Vec<(usize, String)>> {
-        let mut said = vec![Vec::new(); names.len()];
+        let mut results = vec![Vec::new(); names.len()];
         for (number, form) in self.passed.iter().enumerate() {
             let Ok(form) = Regex::new(&format!("(?m){form}")) else { continue };
-            for found in form.captures_iter(output).filter_map(|found| found.name("name")) {
-                let found = found.as_str().trim();
-                if let Some(at) = names.iter().position(|name| is_case_of(name, found)) {
-                    said[at].push((number, found.to_owned()));
+            for capture in form.captures_iter(output).filter_map(|capture| capture.name("name")) {
+                let result = capture.as_str().trim();
+                if let Some(at) = names.iter().position(|name| is_case_of(name, result)) {
+                    results[at].push((number, result.to_owned()));
                 }
             }
         }
-        said
+        results
     }
 }
 
 /// True if the failed test `said` may be `name`: some runners put the package or the groups before
 /// it. So `never adds` may be `adds`, or another test.
-fn may_be(name: &str, said: &str) -> bool {
-    let before = said.strip_suffix(name);
-    is_in_any_group(name, said) || before.is_some_and(|before| before.ends_with(' '))
+fn may_be(name: &str, printed: &str) -> bool {
+    let before = printed.strip_suffix(name);
+    is_in_any_group(name, printed) || before.is_some_and(|before| before.ends_with(' '))
 }
 
 /// Like [`is_whole`]; a name that starts with a dot matches in any group, too.
-fn is_in_any_group(name: &str, said: &str) -> bool {
-    is_whole(name, said) || name.starts_with('.') && said.ends_with(name)
+fn is_in_any_group(name: &str, printed: &str) -> bool {
+    is_whole(name, printed) || name.starts_with('.') && printed.ends_with(name)
 }
 
 /// True if the failed test `said` is `name` or one of its cases. A name that starts with a space
 /// matches in any package.
-fn is_whole(name: &str, said: &str) -> bool {
-    is_case_of(name, said) || name.starts_with(' ') && said.ends_with(name)
+fn is_whole(name: &str, printed: &str) -> bool {
+    is_case_of(name, printed) || name.starts_with(' ') && printed.ends_with(name)
 }
 
 /// True if the runner's name `said` is `name`, or the name of one of its cases: `adds[1-2]`,
 /// `adds::case_1`.
-fn is_case_of(name: &str, said: &str) -> bool {
-    let rest = said.strip_prefix(name);
+fn is_case_of(name: &str, printed: &str) -> bool {
+    let rest = printed.strip_prefix(name);
     rest.is_some_and(|rest| {
         rest.is_empty() || rest.starts_with(['[']) || rest.starts_with("::case")
     })
@@ -169,9 +169,12 @@ pub(super) fn same<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Option<T> 
 }
 
 /// Returns what `of` says of each test, each once, in the order of the tests.
-pub(super) fn each<'n>(tests: &[Named<'n>], of: impl Fn(&Named<'n>) -> String) -> Vec<String> {
+pub(super) fn each<'n>(
+    tests: &[TestName<'n>],
+    text_of: impl Fn(&TestName<'n>) -> String,
+) -> Vec<String> {
     let mut all = Vec::new();
-    for one in tests.iter().map(of) {
+    for one in tests.iter().map(text_of) {
         if !all.contains(&one) {
             all.push(one);
         }

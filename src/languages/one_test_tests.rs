@@ -77,10 +77,10 @@ pub(super) fn told(path: &str, name: &str, others: &[&str], output: &str) -> [Op
             None => (path, parts_of(other)),
         }))
         .collect();
-    let all: Vec<Named<'_>> = all.iter().map(|(path, parts)| Named { path, parts }).collect();
+    let all: Vec<TestName<'_>> = all.iter().map(|(path, parts)| TestName { path, parts }).collect();
     let failing = failing_names(output);
     [Among::Alone, Among::Several(&all), Among::All(&all)]
-        .map(|among| handled(path).told(&all[0], among, output, &failing))
+        .map(|among| handled(path).verdict(&all[0], among, output, &failing))
 }
 
 /// The names of failed tests in the form that a runner prints in these tests.
@@ -106,8 +106,9 @@ fn passed_tests_are_found_in_each_runners_output() {
 fn failed_tests_are_found_by_name() {
     let fails = |path: &str, parts: &[&str], failing: &str| {
         let parts: Vec<String> = parts.iter().map(|part| (*part).to_owned()).collect();
-        let (test, failing) = (Named { path, parts: &parts }, BTreeSet::from([failing.to_owned()]));
-        handled(path).told(&test, Among::Alone, "", &failing) == Some(false)
+        let (test, failing) =
+            (TestName { path, parts: &parts }, BTreeSet::from([failing.to_owned()]));
+        handled(path).verdict(&test, Among::Alone, "", &failing) == Some(false)
     };
     for (path, parts, failing) in [
         ("a_test.go", &["TestAdd"][..], "example.com/a TestAdd"),
@@ -136,7 +137,7 @@ fn each_language_runs_one_test_alone() {
         }
         let project = Project { root: tree.path(), tests };
         let parts: Vec<String> = parts.iter().map(|part| (*part).to_owned()).collect();
-        (handled(path).command)(&[Named { path, parts: &parts }], &project).unwrap_or_default()
+        (handled(path).command)(&[TestName { path, parts: &parts }], &project).unwrap_or_default()
     };
     let jest = [("web/package.json", r#"{"scripts":{"test":"jest"}}"#)];
     let vitest = [("package.json", r#"{"scripts":{"test":"vitest run"}}"#)];

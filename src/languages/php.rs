@@ -1,7 +1,7 @@
 //! PHP: phpunit and pest.
 
 use super::language::{Language, PLAIN, RunnerOutput, TestCode};
-use super::one_test::{Named, OneTest, Project, any_of, each, same, up_to};
+use super::one_test::{OneTest, Project, TestName, any_of, each, same, up_to};
 use crate::shell_quote::quoted;
 
 pub(super) static PHP: Language = Language {
@@ -29,11 +29,12 @@ pub(super) static PHP: Language = Language {
 
 /// Runs tests of one file with phpunit, which takes one path. Not possible with pest, where a test's
 /// name is a sentence.
-fn command(tests: &[Named<'_>], project: &Project<'_>) -> Option<String> {
-    let own = "vendor/bin/phpunit";
-    let there = || project.root.join(own).is_file().then_some(own);
-    let runner = up_to(project.tests, "phpunit").or_else(there)?;
-    let is_method = |test: &Named<'_>| test.name().chars().all(|c| c.is_alphanumeric() || c == '_');
+fn command(tests: &[TestName<'_>], project: &Project<'_>) -> Option<String> {
+    let path_in_project = "vendor/bin/phpunit";
+    let in_project = || project.root.join(path_in_project).is_file().then_some(path_in_project);
+    let runner = up_to(project.tests, "phpunit").or_else(in_project)?;
+    let is_method =
+        |test: &TestName<'_>| test.name().chars().all(|c| c.is_alphanumeric() || c == '_');
     let path = quoted(same(tests.iter().map(|test| test.path))?);
     let names = any_of(&each(tests, |test| test.name().to_owned()));
     let filter = quoted(&format!("/::{names}( with data set .*)?$/"));

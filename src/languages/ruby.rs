@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::commands::{ProjectCommands, files_in, text};
 use super::language::{Language, PLAIN, Programs, RunnerOutput, TestCode};
-use super::one_test::{Named, OneTest, Project, any_of, each, same, up_to};
+use super::one_test::{OneTest, Project, TestName, any_of, each, same, up_to};
 use crate::shell_quote::quoted;
 
 pub(super) static RUBY: Language = Language {
@@ -88,24 +88,24 @@ const GUIDANCE: &str = "\
 /// language.
 fn commands(root: &Path) -> Option<ProjectCommands> {
     let gemspecs = files_in(root, "").filter(|name| name.ends_with(".gemspec"));
-    let named: Vec<String> = ["Gemfile", "Gemfile.lock"]
+    let bundles: Vec<String> = ["Gemfile", "Gemfile.lock"]
         .into_iter()
         .map(str::to_owned)
         .chain(gemspecs)
         .filter_map(|file| text(root, &file))
         .collect();
-    let bundled = |gem: &str| {
+    let program = |gem: &str| {
         let bundle = root.join("Gemfile").is_file();
-        let named = bundle && named.iter().any(|text| text.contains(gem));
-        if named { format!("bundle exec {gem}") } else { gem.to_owned() }
+        let is_bundled = bundle && bundles.iter().any(|text| text.contains(gem));
+        if is_bundled { format!("bundle exec {gem}") } else { gem.to_owned() }
     };
     let has = |file: &str| root.join(file).is_file();
     let test = if has(".rspec") || has("spec/spec_helper.rb") {
-        bundled("rspec")
+        program("rspec")
     } else if has("bin/rails") && root.join("test").is_dir() {
         "bin/rails test".to_owned()
     } else if text(root, "Rakefile").is_some_and(|text| tests(&text)) {
-        format!("{} test", bundled("rake"))
+        format!("{} test", program("rake"))
     } else {
         let folder = ["test", ""].into_iter().find(|folder| files_in(root, folder).any(is_test))?;
         let all = if folder.is_empty() { "./" } else { "./test/**/" };
@@ -113,7 +113,7 @@ fn commands(root: &Path) -> Option<ProjectCommands> {
             "ruby -Ilib -Itest -e 'Dir[\"{all}{{test_*,*_test}}.rb\"].sort.each {{ |file| require file }}'"
         )
     };
-    let lint = if has(".rubocop.yml") { bundled("rubocop") } else { String::new() };
+    let lint = if has(".rubocop.yml") { program("rubocop") } else { String::new() };
     Some(ProjectCommands { test, lint, ..ProjectCommands::default() })
 }
 
@@ -128,7 +128,7 @@ fn tests(rakefile: &str) -> bool {
     rakefile.contains("TestTask") || rakefile.lines().any(|line| task(line) == Some(true))
 }
 
-fn command(tests: &[Named<'_>], project: &Project<'_>) -> Option<String> {
+fn command(tests: &[TestName<'_>], project: &Project<'_>) -> Option<String> {
     let paths = each(tests, |test| quoted(test.path)).join(" ");
     // Runners of minitest and test-unit take one name, or an expression in slashes.
     let name = match tests {
@@ -137,13 +137,13 @@ fn command(tests: &[Named<'_>], project: &Project<'_>) -> Option<String> {
             quoted(&format!("/^{}$/", any_of(&each(tests, |test| regex::escape(test.name())))))
         }
     };
-    let detected = commands(project.root).map(|own| own.test).unwrap_or_default();
-    for known in [project.tests, &detected] {
-        if let Some(rspec) = up_to(known, "rspec") {
+    let detected = commands(project.root).map(|commands| commands.test).unwrap_or_default();
+    for command in [project.tests, &detected] {
+        if let Some(rspec) = up_to(command, "rspec") {
             let names = each(tests, |test| format!(" -e {}", quoted(test.name()))).concat();
             return Some(format!("{rspec} {paths}{names} --format json"));
         }
-        if let Some(rails) = up_to(known, "rails") {
+        if let Some(rails) = up_to(command, "rails") {
             return Some(format!("{rails} test {paths} -v -n {name}"));
         }
     }

@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::commands::ProjectCommands;
-use super::language::Shape::{Code, Implementation, Import, Type};
+use super::language::NodeRole::{Code, Implementation, Import, Type};
 use super::language::{Imports, Language, PLAIN, Programs, RunnerOutput, Syntax, TestCode};
 use super::manager::{Files, Manager, USUAL};
-use super::one_test::{Named, OneTest, Project, each, folder_of_manifest, in_folder, same};
+use super::one_test::{OneTest, Project, TestName, each, folder_of_manifest, in_folder, same};
 use crate::shell_quote::quoted;
 
 pub(super) static RUST: Language = Language {
@@ -73,8 +73,8 @@ pub(super) static RUST: Language = Language {
     }),
     tests_beside_code,
     commands: |root| {
-        let there = root.join("Cargo.toml").is_file();
-        there.then(|| ProjectCommands::new("cargo test", "cargo build", "cargo clippy"))
+        let is_project = root.join("Cargo.toml").is_file();
+        is_project.then(|| ProjectCommands::new("cargo test", "cargo build", "cargo clippy"))
     },
     programs: Programs {
         run_tests: &["cargo"],
@@ -124,7 +124,7 @@ const GUIDANCE: &str = "\
       warnings.\n";
 
 /// Returns cargo's option for the target that contains a test, and the test's name in that target.
-fn target_and_name(test: &Named<'_>) -> (String, String) {
+fn target_and_name(test: &TestName<'_>) -> (String, String) {
     let path = test.path.strip_suffix(".rs").unwrap_or(test.path);
     let below = |folder: &str| {
         let inner = format!("/{folder}/");
@@ -150,9 +150,9 @@ fn target_and_name(test: &Named<'_>) -> (String, String) {
     (target, names.join("::"))
 }
 
-fn command(tests: &[Named<'_>], project: &Project<'_>) -> Option<String> {
+fn command(tests: &[TestName<'_>], project: &Project<'_>) -> Option<String> {
     let folder_of =
-        |test: &Named<'_>| folder_of_manifest(project.root, test.path, "Cargo.toml").to_owned();
+        |test: &TestName<'_>| folder_of_manifest(project.root, test.path, "Cargo.toml").to_owned();
     let folder = same(tests.iter().map(folder_of))?;
     // Skip targets with other tests, which may not compile where these tests run.
     let src = project.root.join(&folder).join("src");
@@ -181,7 +181,7 @@ fn command(tests: &[Named<'_>], project: &Project<'_>) -> Option<String> {
 /// Relies on rustfmt's style, in which an item starts and ends at the left margin; `None` for other
 /// styles.
 fn tests_beside_code(text: &str) -> Option<Vec<Range<usize>>> {
-    let (mut found, mut begin, mut is_test, mut inside, mut at) =
+    let (mut ranges, mut begin, mut is_test, mut inside, mut at) =
         (Vec::new(), None, false, false, 0);
     for line in text.split_inclusive('\n') {
         let (end, bare) = (at + line.len(), line.trim_end());
@@ -210,10 +210,10 @@ fn tests_beside_code(text: &str) -> Option<Vec<Range<usize>>> {
         at = end;
         if !inside {
             let begin = begin.take().unwrap_or(at);
-            found.extend(std::mem::take(&mut is_test).then_some(begin..at));
+            ranges.extend(std::mem::take(&mut is_test).then_some(begin..at));
         }
     }
-    (!inside).then_some(found)
+    (!inside).then_some(ranges)
 }
 
 /// True if a manifest starts a workspace.
@@ -237,8 +237,8 @@ fn cargo_asks(path: &Path, text: &str) -> bool {
                 return outside(inner);
             }
             inner.values().any(|dependency| {
-                let of = |key: &str| dependency.get(key).is_some();
-                !of("path") && !of("workspace")
+                let has = |key: &str| dependency.get(key).is_some();
+                !has("path") && !has("workspace")
             })
         })
     }

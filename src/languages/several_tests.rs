@@ -100,8 +100,8 @@ fn one_command_runs_several_tests() {
             .map(|name| name.split_once("::").unwrap())
             .map(|(path, name)| (path, parts_of(name)))
             .collect();
-        let named: Vec<Named<'_>> =
-            named.iter().map(|(path, parts)| Named { path, parts }).collect();
+        let named: Vec<TestName<'_>> =
+            named.iter().map(|(path, parts)| TestName { path, parts }).collect();
         let project = Project { root: tree.path(), tests };
         (handled(named[0].path).command)(&named, &project).unwrap_or_default()
     };

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::around::Around;
 use super::records::{REMOVED, Served};
-use super::sessions::{Known, Sessions};
-use super::source::{Certainty, Origins, Source, SourceKind, Unknown};
+use super::sessions::{SessionView, Sessions};
+use super::source::{Certainty, LineSource, Origins, SourceKind, Unknown};
 use crate::artifact::{BY_HAND, Criterion, Feedback, Origin, Severity};
 use crate::clock;
 use crate::git::blame::Blamed;
@@ -21,7 +21,7 @@ const REJECTED: usize = 5;
 
 /// Why lines exist.
 #[derive(Clone, Debug, Serialize)]
-pub struct Answer {
+pub struct LineOrigin {
     /// The file, relative to the top of the working tree.
     pub file: String,
     /// First and last line, counted from 1.
@@ -35,7 +35,7 @@ pub struct Answer {
     pub known_by: &'static str,
     /// The commit that added the lines.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub commit: Option<Where>,
+    pub commit: Option<CommitPosition>,
     /// The squash that brought the commit's lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub squash: Option<String>,
@@ -53,12 +53,12 @@ pub struct Answer {
     pub unknown: Option<Unknown>,
     /// Details of the session.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub told: Option<Told>,
+    pub details: Option<SessionDetails>,
 }
 
 /// A commit, and the position of the lines in it.
 #[derive(Clone, Debug, Serialize)]
-pub struct Where {
+pub struct CommitPosition {
     /// Its id.
     pub commit: String,
     /// First line of its message.
@@ -84,7 +84,7 @@ pub struct During {
 
 /// A record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Named {
+pub struct RecordTitle {
     /// `TASK-003`
     pub id: String,
     /// Its title or name.
@@ -93,18 +93,18 @@ pub struct Named {
 
 /// A requirement.
 #[derive(Clone, Debug, Serialize)]
-pub struct Wanted {
+pub struct RequirementDetails {
     /// `REQ-003`
     pub id: String,
     /// Its title.
     pub title: String,
     /// Its acceptance criteria.
-    pub criteria: Vec<Shown>,
+    pub criteria: Vec<CriterionResult>,
 }
 
 /// A criterion.
 #[derive(Clone, Debug, Serialize)]
-pub struct Shown {
+pub struct CriterionResult {
     /// Text of the criterion.
     pub text: String,
     /// The test for it.
@@ -117,7 +117,7 @@ pub struct Shown {
 
 /// The approval of a stage.
 #[derive(Clone, Debug, Serialize)]
-pub struct Passed {
+pub struct ApprovalDetails {
     /// The approved stage.
     pub stage: Stage,
     /// `passed by Ada`, `claimed by Ada`, `auto`.
@@ -129,7 +129,7 @@ pub struct Passed {
 
 /// A rejected draft.
 #[derive(Clone, Debug, Serialize)]
-pub struct Rejected {
+pub struct Rejection {
     /// Stage of the draft.
     pub stage: Stage,
     /// Number of the draft.
@@ -142,7 +142,7 @@ pub struct Rejected {
 
 /// Details of a session.
 #[derive(Clone, Debug, Serialize)]
-pub struct Told {
+pub struct SessionDetails {
     /// Its name.
     pub session: String,
     /// Its title.
@@ -153,23 +153,23 @@ pub struct Told {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<Stage>,
     /// Its task.
-    pub task: Option<Named>,
+    pub task: Option<RecordTitle>,
     /// If the task is unknown: tasks that these lines may belong to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub candidates: Vec<Named>,
+    pub candidates: Vec<RecordTitle>,
     /// The features of the task.
-    pub features: Vec<Named>,
+    pub features: Vec<RecordTitle>,
     /// The component of the task.
-    pub component: Option<Named>,
+    pub component: Option<RecordTitle>,
     /// The requirements of the task.
-    pub requirements: Vec<Wanted>,
+    pub requirements: Vec<RequirementDetails>,
     /// In a change request: its acceptance criteria.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub change_criteria: Vec<String>,
     /// The approvals of stages.
-    pub passed: Vec<Passed>,
+    pub passed: Vec<ApprovalDetails>,
     /// Rejected drafts, those of the code first; at most five.
-    pub rejected: Vec<Rejected>,
+    pub rejected: Vec<Rejection>,
     /// Number of further rejected drafts.
     pub rejected_more: usize,
     /// The checks that git-cowork ran on the commit's tree, else on the tree of the commit that
@@ -188,18 +188,18 @@ pub struct Told {
 pub fn answers(
     origins: &Origins<'_>,
     file: &str,
-    blamed: &[Blamed],
-) -> anyhow::Result<Vec<Answer>> {
+    ranges: &[Blamed],
+) -> anyhow::Result<Vec<LineOrigin>> {
     let mut out = Vec::new();
-    for lines in blamed {
-        for (lines, source) in origins.of(lines)? {
+    for lines in ranges {
+        for (lines, source) in origins.sources(lines)? {
             out.push(answer(origins, file, lines, &source));
         }
     }
     Ok(out)
 }
 
-fn answer(origins: &Origins<'_>, file: &str, lines: Blamed, source: &Source) -> Answer {
+fn answer(origins: &Origins<'_>, file: &str, lines: Blamed, source: &LineSource) -> LineOrigin {
     let (mut hook, mut during, mut first_session) = (None, None, None);
     let origin = match &source.kind {
         SourceKind::Uncommitted => "uncommitted",
@@ -223,11 +223,11 @@ fn answer(origins: &Origins<'_>, file: &str, lines: Blamed, source: &Source) -> 
             "before"
         }
     };
-    let told = match &source.known {
-        Some(known) if origin != "person" => Some(told(origins, known, source)),
+    let details = match &source.session {
+        Some(session) if origin != "person" => Some(session_details(origins, session, source)),
         _ => None,
     };
-    Answer {
+    LineOrigin {
         file: file.to_owned(),
         lines: [lines.first, lines.last()],
         origin,
@@ -238,14 +238,14 @@ fn answer(origins: &Origins<'_>, file: &str, lines: Blamed, source: &Source) -> 
         during,
         first_session,
         unknown: source.unknown.clone(),
-        told,
+        details,
         text: lines.texts,
     }
 }
 
-fn place(commit: &Commit, lines: &Blamed) -> Where {
+fn place(commit: &Commit, lines: &Blamed) -> CommitPosition {
     let time = Duration::from_secs(u64::try_from(commit.author_time).unwrap_or(0));
-    Where {
+    CommitPosition {
         commit: commit.id.to_string(),
         subject: commit.subject().to_owned(),
         author: commit.author.clone(),
@@ -255,46 +255,50 @@ fn place(commit: &Commit, lines: &Blamed) -> Where {
     }
 }
 
-fn told(origins: &Origins<'_>, known: &Known, source: &Source) -> Told {
-    let (session, records) = (&known.session, &known.records);
-    let named = |id: &String| Named {
+fn session_details(
+    origins: &Origins<'_>,
+    view: &SessionView,
+    source: &LineSource,
+) -> SessionDetails {
+    let (session, records) = (&view.session, &view.records);
+    let title_of = |id: &String| RecordTitle {
         id: id.clone(),
         title: records.task(id).map(|task| task.title.clone()).unwrap_or_default(),
     };
     let is_known = source.certainty != Certainty::Session;
     let task = source.tasks.first().filter(|_| is_known);
-    let served = task.map(|task| records.served(task)).unwrap_or_default();
+    let belongings = task.map(|task| records.served(task)).unwrap_or_default();
     let (features, components) = task.map(|task| records.removed(task)).unwrap_or_default();
-    let removed = |id: &str| Named { id: id.to_owned(), title: REMOVED.to_owned() };
+    let removed_title = |id: &str| RecordTitle { id: id.to_owned(), title: REMOVED.to_owned() };
     let stage = source.entry.as_ref().and_then(|entry| match entry.kind {
         Kind::Stage(stage) | Kind::Draft(stage) | Kind::Review(stage, _) => Some(stage),
         Kind::Task(_) => Some(code_stage()),
         _ => None,
     });
     let run_on = source.entry.as_ref().filter(|entry| entry.trailers.get(key::CHECKS).is_some());
-    let run_on = run_on.or_else(|| known.code());
-    let (rejected, rejected_more) = rejected(origins.git(), known, task, &served);
-    Told {
+    let run_on = run_on.or_else(|| view.code());
+    let (rejections, rejected_more) = rejections(origins.git(), view, task, &belongings);
+    SessionDetails {
         session: session.name.to_string(),
         title: session.file.title.clone(),
         idea: session.file.idea.clone(),
         stage,
-        task: task.map(named),
-        candidates: if is_known { Vec::new() } else { source.tasks.iter().map(named).collect() },
-        features: served
+        task: task.map(title_of),
+        candidates: if is_known { Vec::new() } else { source.tasks.iter().map(title_of).collect() },
+        features: belongings
             .features
             .iter()
-            .map(|one| Named { id: one.id.clone(), title: one.name.clone() })
-            .chain(features.into_iter().map(removed))
+            .map(|one| RecordTitle { id: one.id.clone(), title: one.name.clone() })
+            .chain(features.into_iter().map(removed_title))
             .collect(),
-        component: served
+        component: belongings
             .component
-            .map(|one| Named { id: one.id.clone(), title: one.name.clone() })
-            .or_else(|| components.first().map(|id| removed(id))),
-        requirements: wanted(origins.git(), known, &served),
-        change_criteria: change_criteria(origins.git(), known, task.is_some()),
-        passed: passed(known, &origins.sessions, source.entry.as_ref()),
-        rejected,
+            .map(|one| RecordTitle { id: one.id.clone(), title: one.name.clone() })
+            .or_else(|| components.first().map(|id| removed_title(id))),
+        requirements: requirements(origins.git(), view, &belongings),
+        change_criteria: change_criteria(origins.git(), view, task.is_some()),
+        passed: approvals(view, &origins.sessions, source.entry.as_ref()),
+        rejected: rejections,
         rejected_more,
         checks: run_on.and_then(|entry| entry.trailers.get(key::CHECKS)).map(str::to_owned),
         evidence: run_on
@@ -303,82 +307,86 @@ fn told(origins: &Origins<'_>, known: &Known, source: &Source) -> Told {
     }
 }
 
-fn wanted(git: &Git, known: &Known, served: &Served<'_>) -> Vec<Wanted> {
-    let results = known.tests().and_then(|entry| TestResults::read(git, &entry.trailers).ok());
+fn requirements(git: &Git, view: &SessionView, belongings: &Served<'_>) -> Vec<RequirementDetails> {
+    let results = view.tests().and_then(|entry| TestResults::read(git, &entry.trailers).ok());
     let became = |test: &str| results.as_ref()?.became(test);
-    let criteria = |one: &Criterion| Shown {
+    let criteria = |one: &Criterion| CriterionResult {
         text: one.text.clone(),
         test: one.test.clone(),
         became: one.test.as_deref().and_then(became),
     };
-    let wanted = served.requirements.iter().map(|one| Wanted {
+    let details = belongings.requirements.iter().map(|one| RequirementDetails {
         id: one.id.clone(),
         title: one.title.clone(),
         criteria: one.acceptance_criteria.iter().map(criteria).collect(),
     });
-    wanted.collect()
+    details.collect()
 }
 
 /// The acceptance criteria of a change request, if no task is known for the lines.
-fn change_criteria(git: &Git, known: &Known, has_task: bool) -> Vec<String> {
-    let change = known.change(git).filter(|_| !has_task && known.session.is_patch());
+fn change_criteria(git: &Git, view: &SessionView, has_task: bool) -> Vec<String> {
+    let change = view.change(git).filter(|_| !has_task && view.session.is_patch());
     change.map(|change| change.acceptance_criteria.clone()).unwrap_or_default()
 }
 
 /// The approvals of the code and of the stages before it; for a line of a document, those of the
 /// document's stage and the stages before it. The line's own stage comes first.
-fn passed(known: &Known, sessions: &Sessions<'_>, entry: Option<&Entry>) -> Vec<Passed> {
+fn approvals(
+    view: &SessionView,
+    sessions: &Sessions<'_>,
+    entry: Option<&Entry>,
+) -> Vec<ApprovalDetails> {
     let last = match entry.map(|entry| &entry.kind) {
         Some(Kind::Stage(stage) | Kind::Draft(stage) | Kind::Review(stage, _)) => *stage,
         _ => code_stage(),
     };
-    let approvals = known.approvals(sessions).iter().rev().filter(|one| one.stage <= last);
-    let passed = approvals.map(|one| Passed {
+    let approvals = view.approvals(sessions).iter().rev().filter(|one| one.stage <= last);
+    let details = approvals.map(|one| ApprovalDetails {
         stage: one.stage,
         how: one.how.clone(),
         missing: one.missing.clone(),
     });
-    passed.collect()
+    details.collect()
 }
 
 /// The rejections of drafts, those of code first, and the number of those left out.
-fn rejected(
+fn rejections(
     git: &Git,
-    known: &Known,
+    view: &SessionView,
     task: Option<&String>,
-    served: &Served<'_>,
-) -> (Vec<Rejected>, usize) {
+    belongings: &Served<'_>,
+) -> (Vec<Rejection>, usize) {
     let mut ids: Vec<&str> = task.map(String::as_str).into_iter().collect();
-    ids.extend(served.features.iter().map(|one| one.id.as_str()));
-    ids.extend(served.requirements.iter().map(|one| one.id.as_str()));
+    ids.extend(belongings.features.iter().map(|one| one.id.as_str()));
+    ids.extend(belongings.requirements.iter().map(|one| one.id.as_str()));
     // Feedback on the code is most relevant for a line of code, then feedback that names the line's
     // task, features or requirements.
-    let distance = |said: &Feedback| match said.stage == code_stage() {
+    let distance = |feedback: &Feedback| match feedback.stage == code_stage() {
         true => 0,
-        false if ids.iter().any(|id| said.details.contains(id)) => 1,
+        false if ids.iter().any(|id| feedback.details.contains(id)) => 1,
         false => 2,
     };
-    let mut said: Vec<&Feedback> =
-        known.feedback(git).iter().filter(|said| is_rejection(said)).collect();
-    said.sort_by_key(|said| distance(said));
-    let found = said.into_iter().map(|said| Rejected {
-        stage: said.stage,
-        iteration: said.iteration,
-        by: said.from.name(),
-        reason: said.details.clone(),
+    let mut rejections: Vec<&Feedback> =
+        view.feedback(git).iter().filter(|feedback| is_rejection(feedback)).collect();
+    rejections.sort_by_key(|feedback| distance(feedback));
+    let chosen = rejections.into_iter().map(|feedback| Rejection {
+        stage: feedback.stage,
+        iteration: feedback.iteration,
+        by: feedback.from.name(),
+        reason: feedback.details.clone(),
     });
-    let mut found: Vec<Rejected> = found.collect();
-    let more = found.len().saturating_sub(REJECTED);
-    found.truncate(REJECTED);
-    (found, more)
+    let mut list: Vec<Rejection> = chosen.collect();
+    let more = list.len().saturating_sub(REJECTED);
+    list.truncate(REJECTED);
+    (list, more)
 }
 
 /// True if the feedback rejected a draft. Findings of checks do not count: they are about form.
-fn is_rejection(said: &Feedback) -> bool {
-    let judges = matches!(said.from, Origin::Human | Origin::Critic | Origin::Challenger);
+fn is_rejection(feedback: &Feedback) -> bool {
+    let judges = matches!(feedback.from, Origin::Human | Origin::Critic | Origin::Challenger);
     judges
-        && said.severity >= Severity::Major
-        && !said.extra.contains_key(BY_HAND)
-        && !said.is_reason()
-        && !said.is_of_dropped_draft()
+        && feedback.severity >= Severity::Major
+        && !feedback.extra.contains_key(BY_HAND)
+        && !feedback.is_reason()
+        && !feedback.is_of_dropped_draft()
 }

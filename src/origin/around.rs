@@ -30,34 +30,34 @@ pub(super) fn around(origins: &Origins<'_>, commit: &Commit) -> anyhow::Result<A
     if reader.entries(&commit.id, &[SESSIONS])?.iter().all(Option::is_none) {
         return no_session(origins, commit);
     }
-    let mut passed = Vec::new();
+    let mut below_commits = Vec::new();
     let mut next = commit.parents.first().cloned();
-    let found = loop {
-        let Some(id) = next.filter(|_| passed.len() < BELOW) else { break None };
-        if let Some(known) = origins.arounds.borrow().get(&id) {
-            break Some(known.clone());
+    let around = loop {
+        let Some(id) = next.filter(|_| below_commits.len() < BELOW) else { break None };
+        if let Some(position) = origins.arounds.borrow().get(&id) {
+            break Some(position.clone());
         }
         let below = reader.commit(&id)?;
-        if let Some(found) = said(&below) {
-            break Some(found);
+        if let Some(position) = position_above(&below) {
+            break Some(position);
         }
         next = below.parents.first().cloned();
-        passed.push(id);
+        below_commits.push(id);
     };
-    let found = match found {
-        Some(found @ Around::During(..)) => found,
+    let around = match around {
+        Some(position @ Around::During(..)) => position,
         _ => no_session(origins, commit)?,
     };
     let mut arounds = origins.arounds.borrow_mut();
-    arounds.extend(passed.into_iter().map(|id| (id, found.clone())));
-    Ok(found)
+    arounds.extend(below_commits.into_iter().map(|id| (id, around.clone())));
+    Ok(around)
 }
 
 /// The position of a commit on top of `below`; `None` if `below` is not a session's.
-fn said(below: &Commit) -> Option<Around> {
+fn position_above(below: &Commit) -> Option<Around> {
     let trailers = Trailers::parse(&below.message);
     let entry = Entry::from_commit(below, trailers.get(key::SESSION_ID)?)?;
-    let ended = match entry.kind {
+    let is_over = match entry.kind {
         Kind::Stage(stage) => stage == stages::last(),
         // A person's commit may name the session.
         Kind::Other => match trailers.get(key::EVENT) {
@@ -66,7 +66,7 @@ fn said(below: &Commit) -> Option<Around> {
         },
         _ => false,
     };
-    if ended {
+    if is_over {
         return Some(Around::Outside);
     }
     let name = trailers.get(key::SESSION)?.parse().ok()?;

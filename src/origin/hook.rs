@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::source::{Source, SourceKind};
+use super::source::{LineSource, SourceKind};
 use crate::git::blame::Blamed;
 use crate::git::{self, Git, Object, Oid};
 use crate::session::{Entry, key};
@@ -13,22 +13,22 @@ pub(super) fn apart(
     git: &Git,
     (entry, next): (&Entry, Option<&Entry>),
     lines: &Blamed,
-    source: &Source,
-) -> anyhow::Result<Vec<(Blamed, Source)>> {
-    let by = |name: Option<&str>| Source {
+    source: &LineSource,
+) -> anyhow::Result<Vec<(Blamed, LineSource)>> {
+    let by = |name: Option<&str>| LineSource {
         kind: SourceKind::Hook(name.map(str::to_owned)),
         ..source.clone()
     };
     if let Some(hook) = next.and_then(|next| added_by(next, &lines.path)) {
         return Ok(vec![(lines.clone(), by(Some(hook)))]);
     }
-    let Some(checked) = checked_lines(git, entry, &lines.path)? else {
+    let Some(checked_text) = checked_lines(git, entry, &lines.path)? else {
         return Ok(vec![(lines.clone(), source.clone())]);
     };
-    let mut pieces: Vec<(Blamed, Source)> = Vec::new();
+    let mut pieces: Vec<(Blamed, LineSource)> = Vec::new();
     let mut last = None;
     for (at, text) in lines.texts.iter().enumerate() {
-        let is_checked = checked.contains(text.trim());
+        let is_checked = checked_text.contains(text.trim());
         match pieces.last_mut().filter(|_| last == Some(is_checked)) {
             Some((piece, _)) => piece.texts.push(text.clone()),
             None => {
@@ -44,9 +44,9 @@ pub(super) fn apart(
 
 /// The hook that added a file to a commit, according to the next commit.
 fn added_by<'s>(next: &'s Entry, path: &str) -> Option<&'s str> {
-    next.trailers.all(key::HOOK).find_map(|said| {
-        let (hook, added) = said.split_once(' ')?;
-        (added == path).then_some(hook)
+    next.trailers.all(key::HOOK).find_map(|value| {
+        let (hook, file) = value.split_once(' ')?;
+        (file == path).then_some(hook)
     })
 }
 
@@ -61,8 +61,8 @@ fn checked_lines(git: &Git, entry: &Entry, path: &str) -> anyhow::Result<Option<
     let Some((_, tree)) = trees.last() else { return Ok(None) };
     let Some(tree) = git::refs::object_id(git, tree)? else { return Ok(None) };
     let reader = git.reader();
-    let blob = |of: &Oid| -> Option<Oid> {
-        let entry = reader.entries(of, &[path]).ok()?.pop().flatten()?;
+    let blob = |object: &Oid| -> Option<Oid> {
+        let entry = reader.entries(object, &[path]).ok()?.pop().flatten()?;
         entry.kind.is_blob().then_some(entry.oid)
     };
     let (then, now) = (blob(&tree), blob(&entry.commit));

@@ -15,10 +15,13 @@ mod squash;
 mod standing;
 mod upwards;
 
-pub use answer::{Answer, During, Named, Passed, Rejected, Shown, Told, Wanted, Where, answers};
+pub use answer::{
+    ApprovalDetails, CommitPosition, CriterionResult, During, LineOrigin, RecordTitle, Rejection,
+    RequirementDetails, SessionDetails, answers,
+};
 pub use around::Around;
 pub use records::{Records, Served};
-pub use sessions::{Known, Sessions};
-pub use source::{Certainty, Origins, Source, SourceKind, Unknown};
-pub use standing::{FileLines, OfTask, Standing, count, standing};
-pub use upwards::{Asked, Branch, Leaf, OfFeature, trace};
+pub use sessions::{SessionView, Sessions};
+pub use source::{Certainty, LineSource, Origins, SourceKind, Unknown};
+pub use standing::{FileLines, SurvivingLines, TaskLines, count, surviving_lines};
+pub use upwards::{FeatureTrace, RequirementTrace, TaskTrace, TraceQuery, trace};

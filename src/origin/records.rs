@@ -65,12 +65,12 @@ impl Records {
     /// The top-level tasks that name a file, directly or in a sub-task, and those that changed it
     /// according to the delivery report.
     pub fn naming<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a Task> {
-        let changed = move |id: &str| {
-            let mut own = self.changed.iter().filter(|(task, _)| task == id);
-            own.any(|(_, files)| files.iter().any(|file| file == path))
+        let is_changed = move |id: &str| {
+            let mut entries = self.changed.iter().filter(|(task, _)| task == id);
+            entries.any(|(_, files)| files.iter().any(|file| file == path))
         };
         self.tasks().filter(move |task| {
-            self.plan.files_of(&task.id).any(|file| file == path) || changed(&task.id)
+            self.plan.files_of(&task.id).any(|file| file == path) || is_changed(&task.id)
         })
     }
 
@@ -95,12 +95,12 @@ impl Records {
         let features: Vec<&Feature> =
             ids.iter().filter_map(|id| self.features.iter().find(|one| one.id == *id)).collect();
         let parts = || self.plan.with_sub_tasks(task);
-        let mut named: Vec<&str> =
+        let mut ids: Vec<&str> =
             parts().flat_map(|part| &part.requirement_ids).map(String::as_str).collect();
-        if named.is_empty() {
-            named = features.iter().flat_map(|f| &f.requirement_ids).map(String::as_str).collect();
+        if ids.is_empty() {
+            ids = features.iter().flat_map(|f| &f.requirement_ids).map(String::as_str).collect();
         }
-        let requirements = self.requirements.iter().filter(|one| named.contains(&&*one.id));
+        let requirements = self.requirements.iter().filter(|one| ids.contains(&&*one.id));
         let component = parts().find_map(|part| {
             self.components.iter().find(|component| component.id == part.component_id)
         });
@@ -110,11 +110,11 @@ impl Records {
     /// The id that a task from `others` has in these records. A merge of two branches may have
     /// renumbered the task: then this is the id of the only task with the same title.
     pub fn id_of(&self, task: &str, others: &Self) -> String {
-        let Some(theirs) = others.task(task) else { return task.to_owned() };
-        if self.task(task).is_some_and(|ours| ours.title == theirs.title) {
+        let Some(other) = others.task(task) else { return task.to_owned() };
+        if self.task(task).is_some_and(|own_task| own_task.title == other.title) {
             return task.to_owned();
         }
-        let mut alike = self.tasks().filter(|ours| ours.title == theirs.title);
+        let mut alike = self.tasks().filter(|one| one.title == other.title);
         match (alike.next(), alike.next()) {
             (Some(only), None) => only.id.clone(),
             _ => task.to_owned(),
@@ -125,16 +125,16 @@ impl Records {
 /// The tasks under `## Changes` in a delivery report, each with its files (in backticks).
 fn changed(report: &str) -> Vec<(String, Vec<String>)> {
     let lines = report.lines().skip_while(|line| line.trim_end() != "## Changes").skip(1);
-    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    let mut tasks: Vec<(String, Vec<String>)> = Vec::new();
     for line in lines.take_while(|line| !line.starts_with("## ")) {
         if let Some(item) = line.strip_prefix("- ") {
             let id = item.split(' ').next().unwrap_or_default();
-            found.push((id.to_owned(), Vec::new()));
+            tasks.push((id.to_owned(), Vec::new()));
         }
-        let Some((_, files)) = found.last_mut() else { continue };
+        let Some((_, files)) = tasks.last_mut() else { continue };
         files.extend(line.split('`').skip(1).step_by(2).map(|file| file.replace("\\|", "|")));
     }
-    found
+    tasks
 }
 
 #[cfg(test)]

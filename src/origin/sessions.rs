@@ -22,7 +22,7 @@ use crate::verify::{Approvals, StageApproval};
 const CLOCK_SKEW: i64 = 2 * 24 * 60 * 60;
 
 /// A session with its records.
-pub struct Known {
+pub struct SessionView {
     /// The session, from its history.
     pub session: Session,
     /// Its current records: from the commit under inspection if it has them, else from the
@@ -39,12 +39,13 @@ pub struct Known {
     tests: OnceCell<Option<usize>>,
 }
 
-impl Known {
-    fn new(git: &Git, session: Session, here: Option<&Oid>) -> Self {
+impl SessionView {
+    fn new(git: &Git, session: Session, records_at: Option<&Oid>) -> Self {
         let at_tip = Records::at(git, &session.name, &session.tip);
         let places = session.history.iter().enumerate();
         Self {
-            records: here.map_or_else(|| at_tip.clone(), |at| Records::at(git, &session.name, at)),
+            records: records_at
+                .map_or_else(|| at_tip.clone(), |at| Records::at(git, &session.name, at)),
             at_tip,
             places: places.map(|(at, entry)| (entry.commit.clone(), at)).collect(),
             approvals: OnceCell::new(),
@@ -76,11 +77,11 @@ impl Known {
     /// Cached, because many lines need the same commit of a long history.
     fn newest(
         &self,
-        kept: &OnceCell<Option<usize>>,
+        cell: &OnceCell<Option<usize>>,
         is: impl Fn(&Entry) -> bool,
     ) -> Option<&Entry> {
         let history = &self.session.history;
-        let at = kept.get_or_init(|| history.iter().rposition(is));
+        let at = cell.get_or_init(|| history.iter().rposition(is));
         history.get((*at)?)
     }
 
@@ -129,14 +130,14 @@ pub struct Sessions<'a> {
     /// The commit under inspection.
     pub(super) at: Oid,
     /// By id; several if a rebase made copies of the commits.
-    known: RefCell<HashMap<String, Vec<Rc<Known>>>>,
+    cache: RefCell<HashMap<String, Vec<Rc<SessionView>>>>,
     newest: RefCell<Option<(i64, HashMap<String, Oid>)>>,
     first: OnceCell<Option<First>>,
-    adopted: OnceCell<HashMap<String, Adopted>>,
+    adopted: OnceCell<HashMap<String, Adoption>>,
 }
 
 /// The session and task of an adopted commit.
-struct Adopted {
+struct Adoption {
     session: SessionName,
     id: String,
     task: String,
@@ -152,7 +153,7 @@ impl<'a> Sessions<'a> {
             refs,
             config,
             at: at.clone(),
-            known: RefCell::default(),
+            cache: RefCell::default(),
             newest: RefCell::default(),
             first: OnceCell::new(),
             adopted: OnceCell::new(),
@@ -165,29 +166,30 @@ impl<'a> Sessions<'a> {
         commit: &Oid,
         time: i64,
         trailers: &Trailers,
-    ) -> anyhow::Result<Option<Rc<Known>>> {
+    ) -> anyhow::Result<Option<Rc<SessionView>>> {
         let Some((name, id)) = named_by(trailers) else { return Ok(None) };
-        let holds = |known: &Rc<Known>| known.entry(commit).is_some();
-        let cached =
-            self.known.borrow().get(id).and_then(|all| all.iter().find(|k| holds(k)).cloned());
-        if cached.is_some() {
-            return Ok(cached);
+        let contains = |view: &Rc<SessionView>| view.entry(commit).is_some();
+        let cache_hit =
+            self.cache.borrow().get(id).and_then(|all| all.iter().find(|k| contains(k)).cloned());
+        if cache_hit.is_some() {
+            return Ok(cache_hit);
         }
-        let read = |tip: Option<Oid>| self.read(&name, id, &tip?).filter(holds);
+        let load = |tip: Option<Oid>| self.read(&name, id, &tip?).filter(contains);
         // An earlier walk through history may have found a commit of this session: use that result.
-        let walked = self.newest.borrow().as_ref().and_then(|(_, newest)| newest.get(id).cloned());
-        if let Some(known) = read(walked) {
-            return Ok(Some(known));
+        let walk_tip =
+            self.newest.borrow().as_ref().and_then(|(_, newest)| newest.get(id).cloned());
+        if let Some(view) = load(walk_tip) {
+            return Ok(Some(view));
         }
-        let placed = place_of(self.git, self.refs, &name)?.map(|(tip, _)| tip);
-        if let Some(known) = read(placed) {
-            return Ok(Some(known));
+        let place_tip = place_of(self.git, self.refs, &name)?.map(|(tip, _)| tip);
+        if let Some(view) = load(place_tip) {
+            return Ok(Some(view));
         }
         // Its branch is gone, or a rebase has rewritten its commits.
-        if let Some(known) = read(self.newest_of(id, time)?) {
-            return Ok(Some(known));
+        if let Some(view) = load(self.newest_of(id, time)?) {
+            return Ok(Some(view));
         }
-        Ok(read(Some(commit.clone())))
+        Ok(load(Some(commit.clone())))
     }
 
     /// Finds a session whose commits may be gone: by the tip named in a merge, its branch, its
@@ -197,13 +199,13 @@ impl<'a> Sessions<'a> {
         name: &SessionName,
         id: &str,
         tip: Option<&Oid>,
-    ) -> anyhow::Result<Option<Rc<Known>>> {
-        if let Some(known) = tip.and_then(|tip| self.read(name, id, tip)) {
-            return Ok(Some(known));
+    ) -> anyhow::Result<Option<Rc<SessionView>>> {
+        if let Some(view) = tip.and_then(|tip| self.read(name, id, tip)) {
+            return Ok(Some(view));
         }
-        let placed = place_of(self.git, self.refs, name)?.map(|(tip, _)| tip);
-        if let Some(known) = placed.and_then(|tip| self.read(name, id, &tip)) {
-            return Ok(Some(known));
+        let tip = place_of(self.git, self.refs, name)?.map(|(tip, _)| tip);
+        if let Some(view) = tip.and_then(|tip| self.read(name, id, &tip)) {
+            return Ok(Some(view));
         }
         // The label of its delivery may still exist without the branch.
         let last = RefNames::labels(name).map(|root| format!("{root}{}", stages::last()));
@@ -214,7 +216,7 @@ impl<'a> Sessions<'a> {
     }
 
     /// A session with its history up to a commit; `None` if the commit does not have its records.
-    pub(super) fn at(&self, name: &SessionName, id: &str, commit: &Oid) -> Option<Rc<Known>> {
+    pub(super) fn at(&self, name: &SessionName, id: &str, commit: &Oid) -> Option<Rc<SessionView>> {
         self.read(name, id, commit)
     }
 
@@ -223,18 +225,18 @@ impl<'a> Sessions<'a> {
         session_file(self.git, name, &self.at).is_some_and(|file| file.id == id)
     }
 
-    fn read(&self, name: &SessionName, id: &str, tip: &Oid) -> Option<Rc<Known>> {
-        let same = |known: &&Rc<Known>| known.session.tip == *tip;
-        let cached = self.known.borrow().get(id).and_then(|all| all.iter().find(same).cloned());
-        if cached.is_some() {
-            return cached;
+    fn read(&self, name: &SessionName, id: &str, tip: &Oid) -> Option<Rc<SessionView>> {
+        let same = |view: &&Rc<SessionView>| view.session.tip == *tip;
+        let cache_hit = self.cache.borrow().get(id).and_then(|all| all.iter().find(same).cloned());
+        if cache_hit.is_some() {
+            return cache_hit;
         }
         let session =
-            Session::load(self.git, name, tip).ok().filter(|found| found.file.id == id)?;
-        let here = self.has_records(name, id).then_some(&self.at);
-        let known = Rc::new(Known::new(self.git, session, here));
-        self.known.borrow_mut().entry(id.to_owned()).or_default().push(Rc::clone(&known));
-        Some(known)
+            Session::load(self.git, name, tip).ok().filter(|session| session.file.id == id)?;
+        let records_at = self.has_records(name, id).then_some(&self.at);
+        let view = Rc::new(SessionView::new(self.git, session, records_at));
+        self.cache.borrow_mut().entry(id.to_owned()).or_default().push(Rc::clone(&view));
+        Some(view)
     }
 
     /// The newest commit of a session among the ancestors of `at`, ignoring merges of the session.
@@ -242,9 +244,9 @@ impl<'a> Sessions<'a> {
         // Walk back twice as far as needed, so that not every older commit starts a new walk.
         let now = self.git.reader().commit(&self.at)?.committer_time;
         let since = time - CLOCK_SKEW.max(now - time);
-        let walked =
+        let is_walked =
             self.newest.borrow().as_ref().is_some_and(|(from, _)| *from <= time - CLOCK_SKEW);
-        if !walked {
+        if !is_walked {
             let mut newest: HashMap<String, Oid> = HashMap::new();
             let tips = [(self.at.clone(), 1)];
             let lines = HashMap::new();
@@ -268,21 +270,24 @@ impl<'a> Sessions<'a> {
     }
 
     /// The session that adopted a commit, and the commit's task.
-    pub(super) fn adopting(&self, commit: &Oid) -> anyhow::Result<Option<(Rc<Known>, String)>> {
+    pub(super) fn adopting(
+        &self,
+        commit: &Oid,
+    ) -> anyhow::Result<Option<(Rc<SessionView>, String)>> {
         if self.adopted.get().is_none() {
             let mut places = self.places()?;
             for branch in self.git.refs(&[self.refs.branch_root()])? {
                 let name = self.refs.session_of(branch.name.as_str());
                 places.extend(name.map(|name| (name, branch.object)));
             }
-            let mut found = HashMap::new();
+            let mut adoptions = HashMap::new();
             for (name, place) in places {
                 let Some(file) = session_file(self.git, &name, &place) else { continue };
                 if !file.is_adopted() {
                     continue;
                 }
-                let recorded = file.adopted().map(|(task, id)| (task.to_owned(), id.to_owned()));
-                let mut commits: Vec<(String, String)> = recorded.collect();
+                let commits = file.adopted().map(|(task, id)| (task.to_owned(), id.to_owned()));
+                let mut commits: Vec<(String, String)> = commits.collect();
                 // A rebase may have rewritten them.
                 if let Ok(session) = Session::load(self.git, &name, &place) {
                     let now = adopted(self.git, &session)?.into_iter();
@@ -290,22 +295,22 @@ impl<'a> Sessions<'a> {
                 }
                 for (task, commit) in commits {
                     let (session, id) = (name.clone(), file.id.clone());
-                    let adopted = Adopted { session, id, task, place: place.clone() };
-                    found.entry(commit).or_insert(adopted);
+                    let adoption = Adoption { session, id, task, place: place.clone() };
+                    adoptions.entry(commit).or_insert(adoption);
                 }
             }
             // If it is already set, the value is the same.
-            let _ = self.adopted.set(found);
+            let _ = self.adopted.set(adoptions);
         }
-        let Some(found) = self.adopted.get().and_then(|all| all.get(commit.as_str())) else {
+        let Some(adoption) = self.adopted.get().and_then(|all| all.get(commit.as_str())) else {
             return Ok(None);
         };
-        let Adopted { session, id, task, place } = found;
-        let known = match self.of_name(session, id, None)? {
-            Some(known) => Some(known),
+        let Adoption { session, id, task, place } = adoption;
+        let view = match self.of_name(session, id, None)? {
+            Some(view) => Some(view),
             None => self.read(session, id, place),
         };
-        Ok(known.map(|known| (known, task.clone())))
+        Ok(view.map(|view| (view, task.clone())))
     }
 
     /// The commits with records of sessions: the commit under inspection, and those in the archive.
@@ -344,10 +349,10 @@ pub(super) fn named_by(trailers: &Trailers) -> Option<(SessionName, &str)> {
 
 /// The session id in a message, if exactly one line has one.
 fn said_id(message: &str) -> Option<&str> {
-    let is_said = |line: &&str| line.starts_with(key::SESSION_ID);
-    let mut found = message.lines().filter(is_said);
-    let id = found.next()?.split_once(':')?.1;
-    found.next().is_none().then(|| id.trim())
+    let is_id = |line: &&str| line.starts_with(key::SESSION_ID);
+    let mut lines = message.lines().filter(is_id);
+    let id = lines.next()?.split_once(':')?.1;
+    lines.next().is_none().then(|| id.trim())
 }
 
 /// `session.json` of a session at a commit, if it exists and is readable.

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use serde::Serialize;
 
 use super::around::{Around, around};
-use super::sessions::{Known, Sessions, named_by};
+use super::sessions::{SessionView, Sessions, named_by};
 use super::{hook, squash};
 use crate::config::Config;
 use crate::git::blame::{Blamed, added, blame, shallow_ends};
@@ -74,17 +74,17 @@ pub struct Unknown {
 }
 
 /// A file in a commit.
-type Place = (Oid, String);
+type FilePlace = (Oid, String);
 
 /// The source of lines.
 #[derive(Clone)]
-pub struct Source {
+pub struct LineSource {
     /// The commit; `None` for uncommitted lines.
     pub commit: Option<Rc<Commit>>,
     /// The kind of commit.
     pub kind: SourceKind,
     /// Its session.
-    pub known: Option<Rc<Known>>,
+    pub session: Option<Rc<SessionView>>,
     /// The session named by the commit, if its records are not found.
     pub unknown: Option<Unknown>,
     /// The commit's entry in the session's history.
@@ -99,8 +99,8 @@ pub struct Source {
 
 /// The part of a session that a commit contains.
 #[derive(Clone)]
-pub(super) struct Part {
-    pub known: Rc<Known>,
+pub(super) struct SessionPart {
+    pub session: Rc<SessionView>,
     /// The tasks it may contain, by their ids in the session's records.
     pub tasks: Vec<String>,
     /// Tip of the squashed commits.
@@ -108,11 +108,11 @@ pub(super) struct Part {
 }
 
 /// The session, tasks and kind of a commit.
-pub(super) struct Said {
+pub(super) struct CommitOrigin {
     pub commit: Rc<Commit>,
     pub kind: SourceKind,
     pub entry: Option<Entry>,
-    pub parts: Vec<Part>,
+    pub parts: Vec<SessionPart>,
     pub unknown: Option<Unknown>,
 }
 
@@ -120,9 +120,9 @@ pub(super) struct Said {
 pub struct Origins<'a> {
     /// The sessions that commits name.
     pub sessions: Sessions<'a>,
-    said: RefCell<HashMap<Oid, Rc<Said>>>,
+    commits: RefCell<HashMap<Oid, Rc<CommitOrigin>>>,
     shallow: OnceCell<HashSet<Oid>>,
-    inner: RefCell<HashMap<Place, Rc<Vec<Blamed>>>>,
+    inner: RefCell<HashMap<FilePlace, Rc<Vec<Blamed>>>>,
     pub(super) arounds: RefCell<HashMap<Oid, Around>>,
 }
 
@@ -131,7 +131,7 @@ impl<'a> Origins<'a> {
     pub fn new(git: &'a Git, refs: &'a RefNames, config: &'a Config, at: &Oid) -> Self {
         Self {
             sessions: Sessions::new(git, refs, config, at),
-            said: RefCell::default(),
+            commits: RefCell::default(),
             shallow: OnceCell::new(),
             inner: RefCell::default(),
             arounds: RefCell::default(),
@@ -141,7 +141,7 @@ impl<'a> Origins<'a> {
     /// Reads the newest commit, and so also the session that most lines are likely to come from.
     pub fn read_ahead(&self) {
         // An error is reported when a line needs the commit.
-        let _ = self.said(&self.sessions.at);
+        let _ = self.commit_origin(&self.sessions.at);
     }
 
     pub(super) fn git(&self) -> &'a Git {
@@ -152,19 +152,19 @@ impl<'a> Origins<'a> {
     ///
     /// # Errors
     /// Git cannot be read.
-    pub fn of(&self, lines: &Blamed) -> anyhow::Result<Vec<(Blamed, Source)>> {
+    pub fn sources(&self, lines: &Blamed) -> anyhow::Result<Vec<(Blamed, LineSource)>> {
         let Some(commit) = &lines.commit else {
             return Ok(vec![(lines.clone(), uncommitted())]);
         };
-        let said = self.said(commit)?;
-        if said.kind == SourceKind::Squash
-            && let Some(pieces) = squash::through(self, &said, lines)?
+        let origin = self.commit_origin(commit)?;
+        if origin.kind == SourceKind::Squash
+            && let Some(pieces) = squash::through(self, &origin, lines)?
         {
             return Ok(pieces);
         }
-        let source = placed(&said, &lines.path);
-        let place = source.known.as_ref().filter(|_| source.entry.is_some());
-        if let Some(place) = place.and_then(|known| known.entry(commit)) {
+        let source = line_source(&origin, &lines.path);
+        let place = source.session.as_ref().filter(|_| source.entry.is_some());
+        if let Some(place) = place.and_then(|view| view.entry(commit)) {
             return hook::apart(self.git(), place, lines, &source);
         }
         Ok(vec![(lines.clone(), source)])
@@ -173,12 +173,12 @@ impl<'a> Origins<'a> {
     /// Blames a file at another commit; the result is cached.
     pub(super) fn blamed_at(&self, commit: &Oid, path: &str) -> anyhow::Result<Rc<Vec<Blamed>>> {
         let place = (commit.clone(), path.to_owned());
-        if let Some(found) = self.inner.borrow().get(&place) {
-            return Ok(Rc::clone(found));
+        if let Some(blame_lines) = self.inner.borrow().get(&place) {
+            return Ok(Rc::clone(blame_lines));
         }
-        let found = Rc::new(blame(self.git(), Some(commit), path, None, &|| ())?);
-        self.inner.borrow_mut().insert(place, Rc::clone(&found));
-        Ok(found)
+        let lines = Rc::new(blame(self.git(), Some(commit), path, None, &|| ())?);
+        self.inner.borrow_mut().insert(place, Rc::clone(&lines));
+        Ok(lines)
     }
 
     /// Blames those of these files at a commit for which no process is needed.
@@ -186,34 +186,40 @@ impl<'a> Origins<'a> {
     /// # Errors
     /// Git cannot be read.
     pub(super) fn blame_added(&self, commit: &Oid, paths: &[String]) -> anyhow::Result<()> {
-        let found = added(self.git(), commit, paths)?.into_iter();
-        let found = found.map(|(path, lines)| ((commit.clone(), path), Rc::new(lines)));
-        self.inner.borrow_mut().extend(found);
+        let added_lines = added(self.git(), commit, paths)?.into_iter();
+        let entries = added_lines.map(|(path, lines)| ((commit.clone(), path), Rc::new(lines)));
+        self.inner.borrow_mut().extend(entries);
         Ok(())
     }
 
-    fn said(&self, commit: &Oid) -> anyhow::Result<Rc<Said>> {
-        if let Some(said) = self.said.borrow().get(commit) {
-            return Ok(Rc::clone(said));
+    fn commit_origin(&self, commit: &Oid) -> anyhow::Result<Rc<CommitOrigin>> {
+        if let Some(origin) = self.commits.borrow().get(commit) {
+            return Ok(Rc::clone(origin));
         }
-        let said = Rc::new(self.read(self.git().reader().commit(commit)?)?);
-        self.said.borrow_mut().insert(commit.clone(), Rc::clone(&said));
-        Ok(said)
+        let origin = Rc::new(self.read(self.git().reader().commit(commit)?)?);
+        self.commits.borrow_mut().insert(commit.clone(), Rc::clone(&origin));
+        Ok(origin)
     }
 
-    fn read(&self, commit: Commit) -> anyhow::Result<Said> {
+    fn read(&self, commit: Commit) -> anyhow::Result<CommitOrigin> {
         if self.ends_at(&commit.id)? {
             let (commit, kind) = (Rc::new(commit), SourceKind::Shallow);
-            return Ok(Said { commit, kind, entry: None, parts: Vec::new(), unknown: None });
+            return Ok(CommitOrigin {
+                commit,
+                kind,
+                entry: None,
+                parts: Vec::new(),
+                unknown: None,
+            });
         }
         let trailers = Trailers::parse(&commit.message);
         let is_merge = commit.parents.len() > 1;
         if !is_merge && let Some(parts) = squash::parts(self, &commit, &trailers)? {
             let (commit, kind) = (Rc::new(commit), SourceKind::Squash);
-            return Ok(Said { commit, kind, entry: None, parts, unknown: None });
+            return Ok(CommitOrigin { commit, kind, entry: None, parts, unknown: None });
         }
-        let known = self.sessions.of_commit(&commit.id, commit.committer_time, &trailers)?;
-        let Some(known) = known else {
+        let view = self.sessions.of_commit(&commit.id, commit.committer_time, &trailers)?;
+        let Some(view) = view else {
             let unknown = named_by(&trailers).map(|(name, _)| Unknown {
                 session: name.to_string(),
                 task_id: trailers.get(key::TASK).map(str::to_owned),
@@ -224,27 +230,25 @@ impl<'a> Origins<'a> {
                 (Some(Unknown { task_id: Some(_), .. }), _) => SourceKind::Task,
                 (Some(_), _) if trailers.get(key::STAGE).is_some() => SourceKind::Stage,
                 _ => match self.sessions.adopting(&commit.id)? {
-                    Some((known, task)) => return Ok(adopted(commit, known, &task)),
+                    Some((view, task)) => return Ok(adopted_origin(commit, view, &task)),
                     None => SourceKind::Person(around(self, &commit)?),
                 },
             };
             let commit = Rc::new(commit);
-            return Ok(Said { commit, kind, entry: None, parts: Vec::new(), unknown });
+            return Ok(CommitOrigin { commit, kind, entry: None, parts: Vec::new(), unknown });
         };
-        let entry = known.entry(&commit.id).map(|(entry, _)| entry.clone());
+        let entry = view.entry(&commit.id).map(|(entry, _)| entry.clone());
         let (kind, tasks) = match entry.as_ref().map(|entry| &entry.kind) {
             _ if is_merge => (SourceKind::Merge, Vec::new()),
-            Some(Kind::Task(id)) => {
-                (SourceKind::Task, vec![known.records.id_of(id, &known.at_tip)])
-            }
+            Some(Kind::Task(id)) => (SourceKind::Task, vec![view.records.id_of(id, &view.at_tip)]),
             // A person's commit that names the session without a stage or task.
             Some(Kind::Other) if trailers.get(key::EVENT).is_none() => {
                 (SourceKind::Person(around(self, &commit)?), Vec::new())
             }
-            _ => (SourceKind::Stage, self.own_tasks(&known)),
+            _ => (SourceKind::Stage, self.own_tasks(&view)),
         };
-        let parts = vec![Part { known, tasks, tip: None }];
-        Ok(Said { commit: Rc::new(commit), kind, entry, parts, unknown: None })
+        let parts = vec![SessionPart { session: view, tasks, tip: None }];
+        Ok(CommitOrigin { commit: Rc::new(commit), kind, entry, parts, unknown: None })
     }
 
     /// True if a shallow clone's history ends at a commit.
@@ -257,25 +261,25 @@ impl<'a> Origins<'a> {
     }
 
     /// The tasks planned by the session itself.
-    pub(super) fn own_tasks(&self, known: &Known) -> Vec<String> {
-        let own = own_tasks(self.git(), &known.session, known.at_tip.plan.clone());
-        let own = own.unwrap_or_default().into_iter();
-        own.map(|task| known.records.id_of(&task.id, &known.at_tip)).collect()
+    pub(super) fn own_tasks(&self, view: &SessionView) -> Vec<String> {
+        let tasks = own_tasks(self.git(), &view.session, view.at_tip.plan.clone());
+        let tasks = tasks.unwrap_or_default().into_iter();
+        tasks.map(|task| view.records.id_of(&task.id, &view.at_tip)).collect()
     }
 }
 
-fn adopted(commit: Commit, known: Rc<Known>, task: &str) -> Said {
-    let tasks = vec![known.records.id_of(task, &known.at_tip)];
-    let parts = vec![Part { known, tasks, tip: None }];
+fn adopted_origin(commit: Commit, view: Rc<SessionView>, task: &str) -> CommitOrigin {
+    let tasks = vec![view.records.id_of(task, &view.at_tip)];
+    let parts = vec![SessionPart { session: view, tasks, tip: None }];
     let (commit, kind) = (Rc::new(commit), SourceKind::Adopted);
-    Said { commit, kind, entry: None, parts, unknown: None }
+    CommitOrigin { commit, kind, entry: None, parts, unknown: None }
 }
 
-fn uncommitted() -> Source {
-    Source {
+fn uncommitted() -> LineSource {
+    LineSource {
         commit: None,
         kind: SourceKind::Uncommitted,
-        known: None,
+        session: None,
         unknown: None,
         entry: None,
         tasks: Vec::new(),
@@ -285,39 +289,41 @@ fn uncommitted() -> Source {
 }
 
 /// The source of a line in a file, from its commit and the plan.
-pub(super) fn placed(said: &Said, path: &str) -> Source {
-    let source = Source {
-        commit: Some(Rc::clone(&said.commit)),
-        kind: said.kind.clone(),
-        known: said.parts.first().map(|part| Rc::clone(&part.known)),
-        unknown: said.unknown.clone().filter(|_| !matches!(said.kind, SourceKind::Person(_))),
-        entry: said.entry.clone(),
+pub(super) fn line_source(origin: &CommitOrigin, path: &str) -> LineSource {
+    let source = LineSource {
+        commit: Some(Rc::clone(&origin.commit)),
+        kind: origin.kind.clone(),
+        session: origin.parts.first().map(|part| Rc::clone(&part.session)),
+        unknown: origin.unknown.clone().filter(|_| !matches!(origin.kind, SourceKind::Person(_))),
+        entry: origin.entry.clone(),
         tasks: Vec::new(),
         certainty: Certainty::Nothing,
         squash: None,
     };
-    match (&said.kind, &said.parts[..]) {
-        (_, []) if source.unknown.is_some() => Source { certainty: Certainty::Session, ..source },
+    match (&origin.kind, &origin.parts[..]) {
+        (_, []) if source.unknown.is_some() => {
+            LineSource { certainty: Certainty::Session, ..source }
+        }
         (_, []) => source,
         (SourceKind::Task | SourceKind::Adopted, [part]) => {
-            Source { tasks: part.tasks.clone(), certainty: Certainty::Commit, ..source }
+            LineSource { tasks: part.tasks.clone(), certainty: Certainty::Commit, ..source }
         }
         // Documents belong to a stage, not to a task.
-        _ if path.starts_with(".cowork/") => Source { certainty: Certainty::Session, ..source },
+        _ if path.starts_with(".cowork/") => LineSource { certainty: Certainty::Session, ..source },
         (_, parts) => {
-            let named = parts.iter().flat_map(|part| {
-                let naming = part.known.records.naming(path);
+            let matching = parts.iter().flat_map(|part| {
+                let naming = part.session.records.naming(path);
                 let naming = naming.filter(|task| part.tasks.contains(&task.id));
-                naming.map(|task| (Rc::clone(&part.known), task.id.clone())).collect::<Vec<_>>()
+                naming.map(|task| (Rc::clone(&part.session), task.id.clone())).collect::<Vec<_>>()
             });
-            let named: Vec<(Rc<Known>, String)> = named.collect();
-            let known = named.first().map(|(known, _)| Rc::clone(known)).or(source.known);
-            let certainty = match named.len() {
+            let matching: Vec<(Rc<SessionView>, String)> = matching.collect();
+            let session = matching.first().map(|(view, _)| Rc::clone(view)).or(source.session);
+            let certainty = match matching.len() {
                 1 => Certainty::Plan,
                 _ => Certainty::Session,
             };
-            let tasks = named.into_iter().map(|(_, task)| task).collect();
-            Source { known, tasks, certainty, ..source }
+            let tasks = matching.into_iter().map(|(_, task)| task).collect();
+            LineSource { session, tasks, certainty, ..source }
         }
     }
 }

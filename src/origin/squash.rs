@@ -1,5 +1,5 @@
 //! Squashes of a whole session, or of several commits of a session: made by
-//! `git cowork merge --without-artifacts`, by a forge or by hand. Their lines are traced to the
+//! `git cowork merge --without-artifacts`, by a forge or by hand. Their lines are view to the
 //! squashed commits if those are still in this repository.
 
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use super::records::Records;
 use super::sessions::{named_by, session_file};
-use super::source::{Origins, Part, Said, Source, placed};
+use super::source::{CommitOrigin, LineSource, Origins, SessionPart, line_source};
 use crate::git::blame::Blamed;
 use crate::git::{Commit, Git, Object, Oid};
 use crate::session::{SESSIONS, SessionName, Trailers, key};
@@ -17,49 +17,51 @@ pub(super) fn parts(
     origins: &Origins<'_>,
     commit: &Commit,
     trailers: &Trailers,
-) -> anyhow::Result<Option<Vec<Part>>> {
+) -> anyhow::Result<Option<Vec<SessionPart>>> {
     let is_start = trailers.get(key::EVENT) == Some("start");
-    let mut named = if is_start { Vec::new() } else { brought(origins.git(), commit)? };
+    let mut sessions = if is_start { Vec::new() } else { brought(origins.git(), commit)? };
     let is_merge = trailers.get(key::EVENT) == Some("merge");
-    let quoted = quoted(&commit.message);
-    let said = named_by(trailers).map(|(name, id)| (name, id.to_owned()));
-    let several = quoted.commits > 1;
-    if named.is_empty() && !is_merge && !several {
+    let quotes = quoted_commits(&commit.message);
+    let trailer_session = named_by(trailers).map(|(name, id)| (name, id.to_owned()));
+    let several = quotes.commits > 1;
+    if sessions.is_empty() && !is_merge && !several {
         return Ok(None);
     }
-    let quotes = if several { quoted.sessions } else { Vec::new() };
-    for session in said.into_iter().filter(|_| is_merge || several).chain(quotes) {
-        if !named.contains(&session) {
-            named.push(session);
+    let sessions_in_quotes = if several { quotes.sessions } else { Vec::new() };
+    for session in
+        trailer_session.into_iter().filter(|_| is_merge || several).chain(sessions_in_quotes)
+    {
+        if !sessions.contains(&session) {
+            sessions.push(session);
         }
     }
     let mut parts = Vec::new();
-    for (name, id) in named {
+    for (name, id) in sessions {
         let tip = trailers.get(key::TIP).and_then(|tip| tip.parse().ok());
         let tip: Option<Oid> = tip.filter(|_| trailers.get(key::SESSION_ID) == Some(&id));
-        let own = origins.sessions.of_name(&name, &id, tip.as_ref())?;
-        let tip = own.as_ref().map(|known| known.session.tip.clone());
-        let here = origins.sessions.at(&name, &id, &commit.id);
+        let by_name = origins.sessions.of_name(&name, &id, tip.as_ref())?;
+        let tip = by_name.as_ref().map(|view| view.session.tip.clone());
+        let at_commit = origins.sessions.at(&name, &id, &commit.id);
         // The squashed commits are more precise than the records in the squash.
-        let Some(known) = own.or_else(|| here.clone()) else { continue };
-        let mut tasks = match here {
-            Some(here) => {
+        let Some(view) = by_name.or_else(|| at_commit.clone()) else { continue };
+        let mut tasks = match at_commit {
+            Some(at_commit) => {
                 let before = commit.parents.first();
                 let before = before.map(|old| Records::at(origins.git(), &name, old));
                 let before: BTreeSet<String> = before
                     .map(|records| records.tasks().map(|task| task.id.clone()).collect())
                     .unwrap_or_default();
-                let new = here.at_tip.tasks().filter(|task| !before.contains(&task.id));
-                new.map(|task| known.records.id_of(&task.id, &here.at_tip)).collect()
+                let new = at_commit.at_tip.tasks().filter(|task| !before.contains(&task.id));
+                new.map(|task| view.records.id_of(&task.id, &at_commit.at_tip)).collect()
             }
-            None => origins.own_tasks(&known),
+            None => origins.own_tasks(&view),
         };
         // A squash of some commits may add no tasks, since the plan is older: use the quoted tasks.
         if tasks.is_empty() && several {
-            let of = |id: &String| known.records.id_of(id, &known.at_tip);
-            tasks = quoted.tasks.iter().map(of).collect();
+            let id_of = |id: &String| view.records.id_of(id, &view.at_tip);
+            tasks = quotes.tasks.iter().map(id_of).collect();
         }
-        parts.push(Part { known, tasks, tip });
+        parts.push(SessionPart { session: view, tasks, tip });
     }
     Ok((!parts.is_empty()).then_some(parts))
 }
@@ -67,24 +69,24 @@ pub(super) fn parts(
 /// Traces lines to the squashed commits. `None` if those are gone.
 pub(super) fn through(
     origins: &Origins<'_>,
-    said: &Said,
+    origin: &CommitOrigin,
     lines: &Blamed,
-) -> anyhow::Result<Option<Vec<(Blamed, Source)>>> {
-    for part in &said.parts {
-        let Some(tip) = part.tip.as_ref().filter(|tip| **tip != said.commit.id) else { continue };
-        let Some(map) = same_lines(origins.git(), &said.commit.id, tip, &lines.path)? else {
+) -> anyhow::Result<Option<Vec<(Blamed, LineSource)>>> {
+    for part in &origin.parts {
+        let Some(tip) = part.tip.as_ref().filter(|tip| **tip != origin.commit.id) else { continue };
+        let Some(map) = same_lines(origins.git(), &origin.commit.id, tip, &lines.path)? else {
             continue;
         };
         let inner = origins.blamed_at(tip, &lines.path)?;
-        let mut pieces: Vec<(Blamed, Source)> = Vec::new();
+        let mut pieces: Vec<(Blamed, LineSource)> = Vec::new();
         for (at, text) in lines.texts.iter().enumerate() {
-            let there = map.line(lines.line + at);
-            let found = there.and_then(|line| {
+            let inner_line = map.line(lines.line + at);
+            let inner_piece = inner_line.and_then(|line| {
                 inner.iter().find(|piece| piece.first <= line && line <= piece.last())
             });
-            let place = found.zip(there).filter(|(piece, _)| {
+            let place = inner_piece.zip(inner_line).filter(|(piece, _)| {
                 // The session's branch may contain this very commit.
-                piece.commit.as_ref().is_some_and(|commit| *commit != said.commit.id)
+                piece.commit.as_ref().is_some_and(|commit| *commit != origin.commit.id)
             });
             let one = |commit: &Option<Oid>, path: &str, line: usize| Blamed {
                 first: lines.first + at,
@@ -96,17 +98,17 @@ pub(super) fn through(
             let next = match place {
                 Some((piece, line)) => {
                     let line = piece.line + (line - piece.first);
-                    origins.of(&one(&piece.commit, &piece.path, line))?
+                    origins.sources(&one(&piece.commit, &piece.path, line))?
                 }
                 None => {
                     let line = one(&lines.commit, &lines.path, lines.line + at);
-                    vec![(line, placed(said, &lines.path))]
+                    vec![(line, line_source(origin, &lines.path))]
                 }
             };
             for (line, source) in next {
-                let is_inner = source.commit.as_ref().is_some_and(|c| c.id != said.commit.id);
-                let squash = is_inner.then(|| Rc::clone(&said.commit));
-                join(&mut pieces, line, Source { squash, ..source });
+                let is_inner = source.commit.as_ref().is_some_and(|c| c.id != origin.commit.id);
+                let squash = is_inner.then(|| Rc::clone(&origin.commit));
+                join(&mut pieces, line, LineSource { squash, ..source });
             }
         }
         return Ok(Some(pieces));
@@ -115,12 +117,12 @@ pub(super) fn through(
 }
 
 /// Joins lines to the last piece if they continue it.
-fn join(pieces: &mut Vec<(Blamed, Source)>, lines: Blamed, source: Source) {
-    if let Some((last, of)) = pieces.last_mut()
+fn join(pieces: &mut Vec<(Blamed, LineSource)>, lines: Blamed, source: LineSource) {
+    if let Some((last, last_source)) = pieces.last_mut()
         && last.commit == lines.commit
         && last.path == lines.path
         && last.line + last.texts.len() == lines.line
-        && (&of.kind, &of.tasks) == (&source.kind, &source.tasks)
+        && (&last_source.kind, &last_source.tasks) == (&source.kind, &source.tasks)
     {
         last.texts.extend(lines.texts);
         return;
@@ -141,10 +143,10 @@ impl SameLines {
     /// Returns the line of the second commit that corresponds to a line of the first, both counted
     /// from 1; `None` if that line differs.
     fn line(&self, line: usize) -> Option<usize> {
-        let [ours, theirs] = self.lines;
+        let [first_len, second_len] = self.lines;
         match line {
             _ if line <= self.head => Some(line),
-            _ if line + self.tail > ours => Some(line + theirs - ours),
+            _ if line + self.tail > first_len => Some(line + second_len - first_len),
             _ => None,
         }
     }
@@ -153,13 +155,13 @@ impl SameLines {
 /// Compares a file in two commits; `None` if one of them does not have it.
 fn same_lines(
     git: &Git,
-    ours: &Oid,
-    theirs: &Oid,
+    first: &Oid,
+    second: &Oid,
     path: &str,
 ) -> anyhow::Result<Option<SameLines>> {
     let reader = git.reader();
-    let read = |commit| reader.blob(Object::At(commit, path));
-    let (Some(a), Some(b)) = (read(ours)?, read(theirs)?) else { return Ok(None) };
+    let blob = |commit| reader.blob(Object::At(commit, path));
+    let (Some(a), Some(b)) = (blob(first)?, blob(second)?) else { return Ok(None) };
     let split = |bytes: &[u8]| -> Vec<Vec<u8>> {
         let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         text.split(|&b| b == b'\n').map(<[u8]>::to_vec).collect()
@@ -190,18 +192,18 @@ fn brought(git: &Git, commit: &Commit) -> anyhow::Result<Vec<(SessionName, Strin
     let mut names: Vec<SessionName> = Vec::new();
     for (name, oid) in folders(Some(&commit.id), SESSIONS)? {
         let Ok(name) = name.parse::<SessionName>() else { continue };
-        let known = before.iter().find(|(old, _)| *old == name.as_str());
-        if known.is_some_and(|(_, old)| *old == oid) {
+        let earlier = before.iter().find(|(old, _)| *old == name.as_str());
+        if earlier.is_some_and(|(_, old)| *old == oid) {
             continue;
         }
         let inside = format!("{}/changes", name.artifact_dir());
-        let old = folders(parent.filter(|_| known.is_some()), &inside)?;
+        let old = folders(parent.filter(|_| earlier.is_some()), &inside)?;
         for (change, _) in folders(Some(&commit.id), &inside)? {
             let is_new = !old.iter().any(|(name, _)| *name == change);
             let change = change.parse::<SessionName>().ok().filter(|_| is_new);
             names.extend(change.and_then(|change| name.change(&change).ok()));
         }
-        if known.is_none() {
+        if earlier.is_none() {
             names.insert(0, name);
         }
     }
@@ -215,29 +217,30 @@ fn brought(git: &Git, commit: &Commit) -> anyhow::Result<Vec<(SessionName, Strin
 /// Session commits whose messages are quoted in a commit message, indented or not, as a squash
 /// does.
 #[derive(Default)]
-struct Quoted {
+struct QuotedCommits {
     /// Number of commits.
     commits: usize,
     sessions: Vec<(SessionName, String)>,
     tasks: Vec<String>,
 }
 
-fn quoted(message: &str) -> Quoted {
-    let mut found = Quoted::default();
+fn quoted_commits(message: &str) -> QuotedCommits {
+    let mut commits = QuotedCommits::default();
     let mut name: Option<SessionName> = None;
     for line in message.lines() {
         let Some((word, value)) = line.trim().split_once(": ") else { continue };
         if word.eq_ignore_ascii_case(key::SESSION) {
             name = value.parse().ok();
         } else if word.eq_ignore_ascii_case(key::SESSION_ID) {
-            found.commits += 1;
+            commits.commits += 1;
             let session = name.take().map(|name| (name, value.to_owned()));
-            found.sessions.extend(session.filter(|session| !found.sessions.contains(session)));
-        } else if word.eq_ignore_ascii_case(key::TASK) && !found.tasks.iter().any(|t| t == value) {
-            found.tasks.push(value.to_owned());
+            commits.sessions.extend(session.filter(|session| !commits.sessions.contains(session)));
+        } else if word.eq_ignore_ascii_case(key::TASK) && !commits.tasks.iter().any(|t| t == value)
+        {
+            commits.tasks.push(value.to_owned());
         }
     }
-    found
+    commits
 }
 
 #[cfg(test)]
@@ -249,10 +252,10 @@ mod tests {
         let one = "    coding: TASK-001 x\n\n    Cowork-Session: todo\n    Cowork-Session-Id: 1-2\n    \
                    Cowork-Task: TASK-001\n";
         let all = format!("Squashed\n\n{one}\n{}", one.replace("TASK-001", "TASK-002"));
-        let found = quoted(&all);
+        let found = quoted_commits(&all);
         assert_eq!((found.commits, found.sessions.len()), (2, 1));
         assert_eq!(found.tasks, ["TASK-001", "TASK-002"]);
-        assert_eq!(quoted(one).commits, 1);
+        assert_eq!(quoted_commits(one).commits, 1);
     }
 
     #[test]

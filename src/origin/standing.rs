@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::source::{Certainty, Origins, Source, SourceKind};
+use super::source::{Certainty, LineSource, Origins, SourceKind};
 use crate::git::{Git, Oid, TreeChangeKind};
 use crate::session::{Session, code_changes, related_commits};
 
@@ -22,7 +22,7 @@ pub struct FileLines {
 
 /// The surviving lines of a task.
 #[derive(Clone, Debug, Default)]
-pub struct OfTask {
+pub struct TaskLines {
     /// The lines, by file.
     pub files: Vec<FileLines>,
     /// The commits of the lines.
@@ -33,9 +33,9 @@ pub struct OfTask {
 
 /// The surviving lines of a session at a commit.
 #[derive(Clone, Debug, Default)]
-pub struct Standing {
+pub struct SurvivingLines {
     /// By task id, as in the session's records.
-    pub tasks: BTreeMap<String, OfTask>,
+    pub tasks: BTreeMap<String, TaskLines>,
     /// Lines that cannot be attributed to a single task.
     pub others: Vec<FileLines>,
     /// By task, the files in `others` that may contain lines of the task.
@@ -51,38 +51,41 @@ pub struct Standing {
 ///
 /// # Errors
 /// Git cannot be read.
-pub fn standing(origins: &Origins<'_>, session: &Session) -> anyhow::Result<Standing> {
-    let mut found = Standing::default();
+pub fn surviving_lines(origins: &Origins<'_>, session: &Session) -> anyhow::Result<SurvivingLines> {
+    let mut survivors = SurvivingLines::default();
     let at = origins.sessions.at.clone();
     let (paths, left_out) = files(origins.git(), session, &at)?;
-    found.left_out = left_out;
+    survivors.left_out = left_out;
     origins.blame_added(&at, &paths)?;
     for path in paths {
         for lines in origins.blamed_at(&at, &path)?.iter() {
-            for (lines, source) in origins.of(lines)? {
-                found.add(&path, [lines.first, lines.last()], &source, session);
+            for (lines, source) in origins.sources(lines)? {
+                survivors.add(&path, [lines.first, lines.last()], &source, session);
             }
         }
     }
-    Ok(found)
+    Ok(survivors)
 }
 
-impl Standing {
-    fn add(&mut self, path: &str, lines: [usize; 2], source: &Source, session: &Session) {
+impl SurvivingLines {
+    fn add(&mut self, path: &str, lines: [usize; 2], source: &LineSource, session: &Session) {
         self.is_cut |= source.kind == SourceKind::Shallow;
         let folder = session.name.artifact_dir();
-        let is_its = source.known.as_ref().is_some_and(|k| k.session.name.artifact_dir() == folder);
+        let is_its =
+            source.session.as_ref().is_some_and(|k| k.session.name.artifact_dir() == folder);
         if !is_its {
             return;
         }
         let task = source.tasks.first().filter(|_| source.certainty != Certainty::Session);
         let files = match task {
             Some(task) => {
-                let of = self.tasks.entry(task.clone()).or_default();
-                of.by_plan |= source.certainty == Certainty::Plan;
+                let task_lines = self.tasks.entry(task.clone()).or_default();
+                task_lines.by_plan |= source.certainty == Certainty::Plan;
                 let commit = source.commit.as_ref().map(|commit| commit.id.to_string());
-                of.commits.extend(commit.filter(|commit| !of.commits.contains(commit)));
-                &mut of.files
+                task_lines
+                    .commits
+                    .extend(commit.filter(|commit| !task_lines.commits.contains(commit)));
+                &mut task_lines.files
             }
             None => {
                 for task in &source.tasks {
@@ -115,8 +118,8 @@ fn files(git: &Git, session: &Session, at: &Oid) -> anyhow::Result<(Vec<String>,
     // Include commits of change requests, and copies made by a squash or a rebase.
     for (_, commit) in related_commits(git, &session.name, at, &base)? {
         if let [parent] = &commit.parents[..] {
-            let changed = reader.diff(Some(parent), &commit.id)?;
-            paths.extend(changed.into_iter().map(|change| change.path));
+            let changes = reader.diff(Some(parent), &commit.id)?;
+            paths.extend(changes.into_iter().map(|change| change.path));
         }
     }
     paths.retain(|path| !path.starts_with(".cowork/"));
@@ -125,11 +128,11 @@ fn files(git: &Git, session: &Session, at: &Oid) -> anyhow::Result<(Vec<String>,
     if present.len() < paths.len() {
         // Missing files may have been renamed.
         let since = reader.diff(Some(&session.tip), at)?.into_iter();
-        let added = since.filter(|change| change.kind == TreeChangeKind::Added);
-        let added = added.map(|change| change.path).filter(|path| !path.starts_with(".cowork/"));
-        let added: Vec<String> = added.collect();
-        left_out = added.len().saturating_sub(MOVED_INTO);
-        present.extend(added.into_iter().take(MOVED_INTO));
+        let paths = since.filter(|change| change.kind == TreeChangeKind::Added);
+        let paths = paths.map(|change| change.path).filter(|path| !path.starts_with(".cowork/"));
+        let paths: Vec<String> = paths.collect();
+        left_out = paths.len().saturating_sub(MOVED_INTO);
+        present.extend(paths.into_iter().take(MOVED_INTO));
     }
     Ok((present.into_iter().collect(), left_out))
 }
@@ -138,7 +141,7 @@ fn files(git: &Git, session: &Session, at: &Oid) -> anyhow::Result<(Vec<String>,
 fn present(git: &Git, at: &Oid, paths: &BTreeSet<String>) -> anyhow::Result<BTreeSet<String>> {
     let names: Vec<&str> = paths.iter().map(String::as_str).collect();
     let entries = git.reader().entries(at, &names)?;
-    let found = names.into_iter().zip(entries);
-    let found = found.filter(|(_, entry)| entry.as_ref().is_some_and(|e| e.kind.is_blob()));
-    Ok(found.map(|(path, _)| path.to_owned()).collect())
+    let pairs = names.into_iter().zip(entries);
+    let pairs = pairs.filter(|(_, entry)| entry.as_ref().is_some_and(|e| e.kind.is_blob()));
+    Ok(pairs.map(|(path, _)| path.to_owned()).collect())
 }

@@ -5,20 +5,20 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::answer::Named;
+use super::answer::RecordTitle;
 use super::records::{REMOVED, Records};
-use super::standing::{FileLines, OfTask, Standing, count};
+use super::standing::{FileLines, SurvivingLines, TaskLines, count};
 use crate::artifact::{Feature, Task, TaskStatus};
 use crate::session::{Kind, Session};
 
 /// A requirement with its features, tasks and lines.
 #[derive(Clone, Debug, Serialize)]
-pub struct Branch {
+pub struct RequirementTrace {
     /// The requirement; `None` for tasks without a requirement, and for lines that belong to no
     /// single task.
-    pub requirement: Option<Named>,
+    pub requirement: Option<RecordTitle>,
     /// Features of the requirement, with their tasks.
-    pub features: Vec<OfFeature>,
+    pub features: Vec<FeatureTrace>,
     /// Number of surviving lines.
     pub lines: usize,
     /// Why there are no lines.
@@ -30,18 +30,18 @@ pub struct Branch {
 
 /// A feature.
 #[derive(Clone, Debug, Serialize)]
-pub struct OfFeature {
+pub struct FeatureTrace {
     /// `FEAT-001`; empty for tasks without a feature.
     pub id: String,
     /// Its name.
     pub title: String,
     /// The tasks.
-    pub tasks: Vec<Leaf>,
+    pub tasks: Vec<TaskTrace>,
 }
 
 /// A task with its lines.
 #[derive(Clone, Debug, Serialize)]
-pub struct Leaf {
+pub struct TaskTrace {
     /// `TASK-001`
     pub id: String,
     /// Its title.
@@ -64,7 +64,7 @@ pub struct Leaf {
 }
 
 /// The input of a trace.
-pub struct Asked<'a> {
+pub struct TraceQuery<'a> {
     /// The current records.
     pub records: &'a Records,
     /// The records at the session's tip, to which the ids in its commits refer.
@@ -77,49 +77,59 @@ pub struct Asked<'a> {
 
 /// Returns the requirements with their features, tasks, commits and lines; if no id is selected,
 /// also the lines that belong to no single task, as the last entry.
-pub fn trace(session: &Session, standing: &Standing, asked: &Asked<'_>) -> Vec<Branch> {
-    let records = asked.records;
-    let leaf = |task: &Task| leaf(session, standing, asked, task);
+pub fn trace(
+    session: &Session,
+    standing: &SurvivingLines,
+    query: &TraceQuery<'_>,
+) -> Vec<RequirementTrace> {
+    let records = query.records;
+    let leaf = |task: &Task| leaf(session, standing, query, task);
     let mut out = Vec::new();
-    let mut placed: Vec<&str> = Vec::new();
+    let mut listed_ids: Vec<&str> = Vec::new();
     for requirement in &records.requirements {
         let tasks: Vec<&Task> = records
             .tasks()
             .filter(|task| {
-                let served = records.served(&task.id);
-                served.requirements.iter().any(|one| one.id == requirement.id)
+                let belongings = records.served(&task.id);
+                belongings.requirements.iter().any(|one| one.id == requirement.id)
             })
             .collect();
-        placed.extend(tasks.iter().map(|task| task.id.as_str()));
-        let whole = asked.id.is_none_or(|id| id == requirement.id);
-        let wanted: Vec<&Task> =
-            tasks.iter().copied().filter(|task| whole || is_of(records, task, asked.id)).collect();
-        if !whole && wanted.is_empty() {
+        listed_ids.extend(tasks.iter().map(|task| task.id.as_str()));
+        let whole = query.id.is_none_or(|id| id == requirement.id);
+        let shown_tasks: Vec<&Task> =
+            tasks.iter().copied().filter(|task| whole || is_of(records, task, query.id)).collect();
+        if !whole && shown_tasks.is_empty() {
             continue;
         }
         let serving = |feature: &&Feature| feature.requirement_ids.contains(&requirement.id);
         let features: Vec<&Feature> = records.features.iter().filter(serving).collect();
-        let features = grouped(records, &features, &wanted, whole, leaf);
+        let features = grouped(records, &features, &shown_tasks, whole, leaf);
         let lines = lines_of(&features);
         let why = (lines == 0).then(|| why_none(&features, standing));
-        let named = Named { id: requirement.id.clone(), title: requirement.title.clone() };
-        out.push(Branch { requirement: Some(named), features, lines, why, files: Vec::new() });
+        let heading = RecordTitle { id: requirement.id.clone(), title: requirement.title.clone() };
+        out.push(RequirementTrace {
+            requirement: Some(heading),
+            features,
+            lines,
+            why,
+            files: Vec::new(),
+        });
     }
     let rest: Vec<&Task> = records
         .tasks()
-        .filter(|task| !placed.contains(&task.id.as_str()))
-        .filter(|task| asked.id.is_none() || is_of(records, task, asked.id))
+        .filter(|task| !listed_ids.contains(&task.id.as_str()))
+        .filter(|task| query.id.is_none() || is_of(records, task, query.id))
         .collect();
-    let others = if asked.id.is_none() { standing.others.clone() } else { Vec::new() };
+    let others = if query.id.is_none() { standing.others.clone() } else { Vec::new() };
     if !rest.is_empty() || !others.is_empty() {
         let features = grouped(records, &[], &rest, false, leaf);
         let lines = lines_of(&features) + count(&others);
-        out.push(Branch { requirement: None, features, lines, why: None, files: others });
+        out.push(RequirementTrace { requirement: None, features, lines, why: None, files: others });
     }
     out
 }
 
-fn lines_of(features: &[OfFeature]) -> usize {
+fn lines_of(features: &[FeatureTrace]) -> usize {
     features.iter().flat_map(|feature| &feature.tasks).map(|task| task.lines).sum()
 }
 
@@ -138,26 +148,29 @@ fn grouped(
     features: &[&Feature],
     tasks: &[&Task],
     with_empty: bool,
-    leaf: impl Fn(&Task) -> Leaf,
-) -> Vec<OfFeature> {
-    let of = |feature: &Feature| OfFeature {
+    leaf: impl Fn(&Task) -> TaskTrace,
+) -> Vec<FeatureTrace> {
+    let empty_trace = |feature: &Feature| FeatureTrace {
         id: feature.id.clone(),
         title: feature.name.clone(),
         tasks: Vec::new(),
     };
-    let mut out: Vec<OfFeature> = features.iter().map(|feature| of(feature)).collect();
+    let mut out: Vec<FeatureTrace> = features.iter().map(|feature| empty_trace(feature)).collect();
     for task in tasks {
         let works_on = records.features_of(&task.id);
         let place = out.iter().position(|feature| works_on.contains(&feature.id.as_str()));
         let place = place.unwrap_or_else(|| {
-            let own = works_on.first().copied().unwrap_or_default();
-            let known = out.iter().position(|feature| feature.id == own);
-            known.unwrap_or_else(|| {
-                let feature = records.features.iter().find(|feature| feature.id == own);
-                let title = if own.is_empty() { "" } else { REMOVED };
-                let nameless =
-                    || OfFeature { id: own.to_owned(), title: title.to_owned(), tasks: Vec::new() };
-                out.push(feature.map_or_else(nameless, of));
+            let first_id = works_on.first().copied().unwrap_or_default();
+            let position = out.iter().position(|feature| feature.id == first_id);
+            position.unwrap_or_else(|| {
+                let feature = records.features.iter().find(|feature| feature.id == first_id);
+                let title = if first_id.is_empty() { "" } else { REMOVED };
+                let nameless = || FeatureTrace {
+                    id: first_id.to_owned(),
+                    title: title.to_owned(),
+                    tasks: Vec::new(),
+                };
+                out.push(feature.map_or_else(nameless, empty_trace));
                 out.len() - 1
             })
         });
@@ -167,48 +180,53 @@ fn grouped(
     out
 }
 
-fn leaf(session: &Session, standing: &Standing, asked: &Asked<'_>, task: &Task) -> Leaf {
-    let none = OfTask::default();
-    let found = standing.tasks.get(&task.id).unwrap_or(&none);
-    let made = session.history.iter().filter(|entry| match &entry.kind {
-        Kind::Task(id) => asked.records.id_of(id, asked.at_tip) == task.id,
+fn leaf(
+    session: &Session,
+    standing: &SurvivingLines,
+    query: &TraceQuery<'_>,
+    task: &Task,
+) -> TaskTrace {
+    let none = TaskLines::default();
+    let surviving = standing.tasks.get(&task.id).unwrap_or(&none);
+    let own_commits = session.history.iter().filter(|entry| match &entry.kind {
+        Kind::Task(id) => query.records.id_of(id, query.at_tip) == task.id,
         _ => false,
     });
-    let mut commits: Vec<String> = made.map(|entry| entry.commit.to_string()).collect();
-    if commits.is_empty() && found.commits.is_empty() {
+    let mut commits: Vec<String> = own_commits.map(|entry| entry.commit.to_string()).collect();
+    if commits.is_empty() && surviving.commits.is_empty() {
         // Adopted commits are used only if no lines survive: a rebase may have rewritten them, so
         // the commits of surviving lines come first.
-        let is_its = |id: &str| asked.records.id_of(id, asked.at_tip) == task.id;
-        let adopted = session.file.adopted().filter(|(id, _)| is_its(id));
-        let here = adopted.map(|(_, commit)| commit).filter(|commit| (asked.is_here)(commit));
-        commits.extend(here.map(str::to_owned));
+        let is_its = |id: &str| query.records.id_of(id, query.at_tip) == task.id;
+        let adoptions = session.file.adopted().filter(|(id, _)| is_its(id));
+        let present = adoptions.map(|(_, commit)| commit).filter(|commit| (query.is_here)(commit));
+        commits.extend(present.map(str::to_owned));
     }
-    let new = found.commits.iter().filter(|commit| !commits.contains(commit));
+    let new = surviving.commits.iter().filter(|commit| !commits.contains(commit));
     let new: Vec<String> = new.cloned().collect();
     commits.extend(new);
-    Leaf {
+    TaskTrace {
         id: task.id.clone(),
         title: task.title.clone(),
         status: task.status,
         component: task.component_id.clone(),
         commits,
-        known_by: if found.by_plan { "plan" } else { "commit" },
-        lines: count(&found.files),
-        files: found.files.clone(),
+        known_by: if surviving.by_plan { "plan" } else { "commit" },
+        lines: count(&surviving.files),
+        files: surviving.files.clone(),
         shared: standing.shared.get(&task.id).into_iter().flatten().cloned().collect(),
     }
 }
 
 /// Why a requirement has no lines.
-fn why_none(features: &[OfFeature], standing: &Standing) -> String {
-    let tasks: Vec<&Leaf> = features.iter().flat_map(|feature| &feature.tasks).collect();
+fn why_none(features: &[FeatureTrace], standing: &SurvivingLines) -> String {
+    let tasks: Vec<&TaskTrace> = features.iter().flat_map(|feature| &feature.tasks).collect();
     if tasks.is_empty() {
         return "no task works on it".to_owned();
     }
-    let shared: BTreeSet<&str> =
+    let files: BTreeSet<&str> =
         tasks.iter().flat_map(|task| &task.shared).map(String::as_str).collect();
-    if !shared.is_empty() {
-        let files: Vec<&str> = shared.into_iter().collect();
+    if !files.is_empty() {
+        let files: Vec<&str> = files.into_iter().collect();
         return format!(
             "cannot tell which lines of {} belong to this requirement's tasks: \
              several tasks changed them",
@@ -221,7 +239,8 @@ fn why_none(features: &[OfFeature], standing: &Standing) -> String {
             .to_owned();
     }
     // A merged change request's commits are in its own history, which may be gone.
-    let is_open = |task: &&&Leaf| task.commits.is_empty() && task.status != TaskStatus::Completed;
+    let is_open =
+        |task: &&&TaskTrace| task.commits.is_empty() && task.status != TaskStatus::Completed;
     let open: Vec<&str> = tasks.iter().filter(is_open).map(|task| task.id.as_str()).collect();
     match (open.len() == tasks.len(), &open[..]) {
         (true, [one]) => format!("{one} has no commit yet"),

@@ -17,7 +17,7 @@ use super::Recorder;
 use crate::git::blobs::PlainFiles;
 use crate::git::embedded::Embedded;
 use crate::git::{self, Object, Oid, Store};
-use crate::secret::Found;
+use crate::secret::FoundSecret;
 use crate::session::Protected;
 
 /// Maximum number of findings in one commit; nobody fixes more at once.
@@ -211,7 +211,7 @@ fn in_name(recorder: &Recorder<'_>, path: &str) -> Result<Option<Leak>> {
     Ok(Some(Leak::Secret { path: secrets.blanked(path).into_owned(), line: 0, kind: found.kind }))
 }
 
-fn secrets_in(recorder: &Recorder<'_>, tip: &Oid, path: &str, most: usize) -> Result<Vec<Found>> {
+fn secrets_in(recorder: &Recorder<'_>, tip: &Oid, path: &str, most: usize) -> Result<Vec<FoundSecret>> {
     let full = recorder.git.top().join(path);
     let secrets = recorder.workspace.secrets();
     let failed = || format!("reading {path}");

@@ -25,7 +25,7 @@ const DECODER: GeneralPurpose = GeneralPurpose::new(
 /// ranges.
 pub(super) fn in_base64<T>(
     bytes: &[u8],
-    mut found: impl FnMut(&[u8]) -> Option<T>,
+    mut visit: impl FnMut(&[u8]) -> Option<T>,
 ) -> Vec<(Range<usize>, T)> {
     let mut all = Vec::new();
     let mut at = 0;
@@ -43,9 +43,9 @@ pub(super) fn in_base64<T>(
             if digits.len() % 4 == 1 {
                 digits.pop();
             }
-            if let Some(what) = DECODER.decode(&digits).ok().and_then(|text| found(&text)) {
+            if let Some(result) = DECODER.decode(&digits).ok().and_then(|text| visit(&text)) {
                 let padding = bytes[end..].iter().take(2).take_while(|byte| **byte == b'=');
-                all.push((start..end + padding.count(), what));
+                all.push((start..end + padding.count(), result));
             }
         }
         at = end;

@@ -76,7 +76,7 @@ impl fmt::Debug for Secrets {
 
 /// A secret that must not be committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundSecret {
     /// Byte offset.
     pub at: u64,
     /// The line in which it begins, counted from 1.
@@ -87,7 +87,7 @@ pub struct Found {
     value: Vec<u8>,
 }
 
-impl Found {
+impl FoundSecret {
     /// True if `bytes` contain the same secret.
     pub fn is_in(&self, bytes: &[u8]) -> bool {
         contains(bytes, &self.value)
@@ -185,12 +185,12 @@ impl Secrets {
     }
 
     fn replaced<'a>(&self, text: Cow<'a, str>, with: &str) -> Cow<'a, str> {
-        let found = self.hits(text.as_bytes());
-        if found.is_empty() {
+        let hits = self.hits(text.as_bytes());
+        if hits.is_empty() {
             return text;
         }
         let (mut out, mut end) = (String::with_capacity(text.len()), 0);
-        for (range, _) in found.into_iter().filter(|(range, _)| !range.is_empty()) {
+        for (range, _) in hits.into_iter().filter(|(range, _)| !range.is_empty()) {
             if range.start >= end {
                 out.push_str(text.get(end..range.start).unwrap_or_default());
                 out.push_str(with);
@@ -206,7 +206,7 @@ impl Secrets {
     ///
     /// # Errors
     /// If the stream cannot be read.
-    pub fn find(&self, stream: impl Read, most: usize) -> io::Result<Vec<Found>> {
+    pub fn find(&self, stream: impl Read, most: usize) -> io::Result<Vec<FoundSecret>> {
         const PIECE: usize = 4 * 1024 * 1024;
         self.find_in_pieces(stream, most, PIECE)
     }
@@ -216,10 +216,10 @@ impl Secrets {
         mut stream: impl Read,
         most: usize,
         piece: usize,
-    ) -> io::Result<Vec<Found>> {
+    ) -> io::Result<Vec<FoundSecret>> {
         // The overlap with the next piece: no secret is longer.
         let overlap = patterns::LONGEST.max(self.longest());
-        let (mut found, mut buffer) = (Vec::<Found>::new(), Vec::new());
+        let (mut secrets, mut buffer) = (Vec::<FoundSecret>::new(), Vec::new());
         let (mut before, mut lines) = (0_u64, 1_usize);
         loop {
             let had = buffer.len();
@@ -227,21 +227,21 @@ impl Secrets {
             let last = buffer.len() - had < piece;
             for (range, kind) in self.hits(&buffer) {
                 let at = before + range.start as u64;
-                let known = found.iter().any(|other| other.at == at && other.kind == kind);
+                let is_listed = secrets.iter().any(|other| other.at == at && other.kind == kind);
                 // A match that touches the end may be longer: the next piece contains all of it.
                 let whole = last || range.end < buffer.len();
-                if whole && !known && found.len() < most {
+                if whole && !is_listed && secrets.len() < most {
                     let line = lines + newlines(&buffer[..range.start]);
-                    found.push(Found { at, line, kind, value: buffer[range].to_vec() });
+                    secrets.push(FoundSecret { at, line, kind, value: buffer[range].to_vec() });
                 }
             }
-            if last || found.len() >= most {
-                return Ok(found);
+            if last || secrets.len() >= most {
+                return Ok(secrets);
             }
-            let gone = buffer.len().saturating_sub(overlap);
-            lines += newlines(&buffer[..gone]);
-            before += gone as u64;
-            buffer.drain(..gone);
+            let excess = buffer.len().saturating_sub(overlap);
+            lines += newlines(&buffer[..excess]);
+            before += excess as u64;
+            buffer.drain(..excess);
         }
     }
 
@@ -250,7 +250,7 @@ impl Secrets {
         let first = |text: &[u8]| self.plain_hits(text).first().map(|(_, kind)| *kind);
         // A match both as plain text and as base64 is reported once.
         let apart = |hits: &[Hit], range: &Range<usize>| {
-            !hits.iter().any(|(own, _)| own.start < range.end && range.start < own.end)
+            !hits.iter().any(|(other, _)| other.start < range.end && range.start < other.end)
         };
         for (range, kind) in encoded::in_base64(bytes, first) {
             if apart(&hits, &range) {
@@ -272,9 +272,11 @@ impl Secrets {
             hits.extend(finder.map(|at| (at..at + key.len(), OWN)));
         }
         // A user's key is often also a well-known kind of key; it is reported once.
-        let own = hits.clone();
+        let own_hits = hits.clone();
         let others = patterns::find(bytes).into_iter().filter(|hit| {
-            !own.iter().any(|(own, _)| own.start < hit.range.end && hit.range.start < own.end)
+            !own_hits
+                .iter()
+                .any(|(other, _)| other.start < hit.range.end && hit.range.start < other.end)
         });
         hits.extend(others.map(|hit| (hit.range, hit.kind)));
         hits.sort_by_key(|(range, _)| range.start);
@@ -283,7 +285,7 @@ impl Secrets {
 
     /// Returns a filter for text that arrives in pieces.
     pub fn stream(&self) -> Stream<'_> {
-        Stream { secrets: self, held: String::new() }
+        Stream { secrets: self, buffer: String::new() }
     }
 
     /// Returns a writer that removes keys; each write must be a whole line.
@@ -297,22 +299,22 @@ impl Secrets {
 #[derive(Debug)]
 pub struct Stream<'a> {
     secrets: &'a Secrets,
-    held: String,
+    buffer: String,
 }
 
 impl Stream<'_> {
     /// Adds a piece; returns the text that may be shown.
     pub fn push(&mut self, piece: &str) -> String {
-        self.held.push_str(piece);
-        let mut clean = self.secrets.withheld(&self.held).into_owned();
+        self.buffer.push_str(piece);
+        let mut clean = self.secrets.withheld(&self.buffer).into_owned();
         let hold = self.secrets.keys.iter().map(|key| begun(&clean, key)).max().unwrap_or(0);
-        self.held = clean.split_off(clean.len() - hold);
+        self.buffer = clean.split_off(clean.len() - hold);
         clean
     }
 
     /// Returns the text still held back, at the end of the stream.
     pub fn end(&mut self) -> String {
-        std::mem::take(&mut self.held)
+        std::mem::take(&mut self.buffer)
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) const LONGEST: usize = 16 * 1024;
 pub(super) const USUAL: usize = 256;
 
 /// A kind of key.
-struct Pattern {
+struct KeyPattern {
     /// Its name, with an article.
     kind: &'static str,
     /// Every match contains one of these, so the expression is compiled only for texts that do.
@@ -31,11 +31,11 @@ const fn pattern(
     kind: &'static str,
     contains: &'static [&'static str],
     regex: &'static str,
-) -> Pattern {
-    Pattern { kind, contains, regex }
+) -> KeyPattern {
+    KeyPattern { kind, contains, regex }
 }
 
-const PATTERNS: [Pattern; 52] = [
+const PATTERNS: [KeyPattern; 52] = [
     pattern(
         "a private key",
         &["-----BEGIN "],
@@ -213,7 +213,7 @@ const VARIETY: usize = 8;
 
 /// A match that looks like a key.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Hit {
+pub(super) struct KeyMatch {
     pub(super) range: Range<usize>,
     pub(super) kind: &'static str,
 }
@@ -221,23 +221,23 @@ pub(super) struct Hit {
 /// Finds the texts of [`Pattern::contains`]. The list has the index of each text's pattern.
 static CONTAINED: LazyLock<Option<(AhoCorasick, Vec<usize>)>> = LazyLock::new(|| {
     let texts = PATTERNS.iter().enumerate();
-    let texts = texts.flat_map(|(which, p)| p.contains.iter().map(move |text| (*text, which)));
+    let texts = texts.flat_map(|(index, p)| p.contains.iter().map(move |text| (*text, index)));
     let (texts, which): (Vec<_>, Vec<_>) = texts.unzip();
     Some((AhoCorasick::new(texts).ok()?, which))
 });
 
 /// The patterns that may match, in their order.
 fn candidates(bytes: &[u8]) -> BTreeSet<usize> {
-    let Some((contained, which)) = CONTAINED.as_ref() else { return (0..PATTERNS.len()).collect() };
-    contained.find_overlapping_iter(bytes).map(|found| which[found.pattern().as_usize()]).collect()
+    let Some((finder, indices)) = CONTAINED.as_ref() else { return (0..PATTERNS.len()).collect() };
+    finder.find_overlapping_iter(bytes).map(|hit| indices[hit.pattern().as_usize()]).collect()
 }
 
 /// The individual patterns, each compiled when first needed.
 static REGEXES: [OnceLock<Option<Regex>>; PATTERNS.len()] =
     [const { OnceLock::new() }; PATTERNS.len()];
 
-fn regex(which: usize) -> Option<&'static Regex> {
-    REGEXES.get(which)?.get_or_init(|| Regex::new(&ascii(PATTERNS[which].regex)).ok()).as_ref()
+fn regex(index: usize) -> Option<&'static Regex> {
+    REGEXES.get(index)?.get_or_init(|| Regex::new(&ascii(PATTERNS[index].regex)).ok()).as_ref()
 }
 
 fn ascii(pattern: &str) -> String {
@@ -245,15 +245,15 @@ fn ascii(pattern: &str) -> String {
 }
 
 /// Returns all matches that look like a key, in order, without overlaps.
-pub(super) fn find(bytes: &[u8]) -> Vec<Hit> {
-    let mut hits: Vec<Hit> = Vec::new();
-    for which in candidates(bytes) {
-        let Some(regex) = regex(which) else { continue };
+pub(super) fn find(bytes: &[u8]) -> Vec<KeyMatch> {
+    let mut hits: Vec<KeyMatch> = Vec::new();
+    for index in candidates(bytes) {
+        let Some(regex) = regex(index) else { continue };
         for captures in regex.captures_iter(bytes) {
             let key = captures.name("key").or_else(|| captures.name("old"));
             let (Some(whole), Some(key)) = (captures.get(0), key) else { continue };
             if !is_example(key.as_bytes()) {
-                hits.push(Hit { range: whole.range(), kind: PATTERNS[which].kind });
+                hits.push(KeyMatch { range: whole.range(), kind: PATTERNS[index].kind });
             }
         }
     }

@@ -27,13 +27,13 @@ const LONG: usize = 20;
 /// Returns the keys in a named value: the whole value if its name is that of a secret, otherwise
 /// the words that look like a key. Schemes such as `Bearer` are not keys.
 pub fn of_setting(name: &str, value: &str) -> Vec<String> {
-    let named = is_secret_name(name);
+    let is_secret = is_secret_name(name);
     let words = value.split(|c: char| c.is_whitespace() || matches!(c, ';' | ',' | '='));
     let mut keys: Vec<String> = words
-        .filter(|word| !word.is_empty() && (named && !is_scheme(word) || looks_random(word)))
+        .filter(|word| !word.is_empty() && (is_secret && !is_scheme(word) || looks_random(word)))
         .map(str::to_owned)
         .collect();
-    if named && keys.len() != 1 {
+    if is_secret && keys.len() != 1 {
         keys.push(value.to_owned());
     }
     keys

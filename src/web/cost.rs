@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::room::Room;
-use super::source::Source;
+use super::room::PageRoom;
+use super::source::PageSource;
 use crate::spent::{Spent, tokens};
 
 /// Length of the longest bar, in units of the drawing.
@@ -19,7 +19,7 @@ const MEASURES: [Measure; 3] = [
     ("By time", |spent| spent.millis),
 ];
 
-pub(super) fn read(source: &Source<'_>, _room: &mut Room) -> anyhow::Result<Value> {
+pub(super) fn read(source: &PageSource<'_>, _room: &mut PageRoom) -> anyhow::Result<Value> {
     let used = &source.status.used;
     let stages = used.stages.iter().map(|(stage, spent)| (stage.name(), *spent));
     let others =
@@ -32,13 +32,13 @@ pub(super) fn read(source: &Source<'_>, _room: &mut Room) -> anyhow::Result<Valu
         return Ok(Value::Null);
     }
     let [money, tokens, time] = MEASURES;
-    let known = |measure: &Measure| rows.iter().any(|(_, one)| measure.1(one) > 0);
-    let (measure, amount) = [money, tokens].into_iter().find(known).unwrap_or(time);
+    let is_available = |measure: &Measure| rows.iter().any(|(_, one)| measure.1(one) > 0);
+    let (measure, amount) = [money, tokens].into_iter().find(is_available).unwrap_or(time);
     let most = rows.iter().map(|(_, spent)| amount(spent)).max().unwrap_or(0).max(1);
     let bar = |spent: &Spent| (amount(spent).saturating_mul(LENGTH) / most).max(1);
-    let shown: Vec<Value> =
+    let table: Vec<Value> =
         rows.iter().map(|(name, spent)| row(name, spent, Some(bar(spent)))).collect();
-    Ok(json!({"measure": measure, "rows": shown, "total": row("total", &used.total, None)}))
+    Ok(json!({"measure": measure, "rows": table, "total": row("total", &used.total, None)}))
 }
 
 fn row(name: &str, spent: &Spent, bar: Option<u64>) -> Value {

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::changes::patch;
 use super::markdown::markdown;
-use super::room::{DOCUMENT, Room, VERSIONS};
-use super::source::Source;
+use super::room::{DOCUMENT, PageRoom, VERSIONS};
+use super::source::PageSource;
 use super::template::short;
 use crate::artifact::Artifact;
 use crate::clock;
@@ -20,7 +20,7 @@ use crate::stage::Stage;
 /// Maximum length of a remark that is not folded.
 const REMARK: usize = 300;
 
-pub(super) fn read(source: &Source<'_>, room: &mut Room) -> anyhow::Result<Value> {
+pub(super) fn read(source: &PageSource<'_>, room: &mut PageRoom) -> anyhow::Result<Value> {
     let steps = source.steps()?;
     let mut all = Vec::new();
     for artifact in Artifact::ALL.into_iter().filter(|artifact| !artifact.is_json()) {
@@ -38,11 +38,11 @@ pub(super) fn id(artifact: Artifact) -> String {
 }
 
 fn document(
-    source: &Source<'_>,
-    room: &mut Room,
+    source: &PageSource<'_>,
+    room: &mut PageRoom,
     artifact: Artifact,
-    newest: &Version,
-    versions: &[Version],
+    newest: &DocumentVersion,
+    versions: &[DocumentVersion],
     steps: &[Step],
 ) -> anyhow::Result<Value> {
     let path = artifact_path(&source.session().name, artifact);
@@ -51,7 +51,7 @@ fn document(
     // Secrets are removed before the text is cut: half of an API key would not be recognized.
     let text = bytes.map(|bytes| source.clean(&String::from_utf8_lossy(&bytes)));
     let command = format!("git cat-file blob {}", newest.blob.short());
-    let (shown, cut) = match &text {
+    let (excerpt, cut) = match &text {
         Some(text) => room.take(text, DOCUMENT, &command),
         None => ("", Value::Null),
     };
@@ -67,7 +67,7 @@ fn document(
         "label": newest.label,
         // The report is unfolded at first, because a reviewer reads it first.
         "open": artifact == Artifact::DeliveryReport,
-        "text": text.is_some().then(|| markdown(source.secrets, shown)),
+        "text": text.is_some().then(|| markdown(source.secrets, excerpt)),
         "cut": cut,
         "older": older,
         "differences": differences,
@@ -76,15 +76,16 @@ fn document(
 
 /// The diff between two versions, with the remarks on the earlier one.
 fn difference(
-    source: &Source<'_>,
-    room: &mut Room,
-    before: &Version,
-    after: &Version,
+    source: &PageSource<'_>,
+    room: &mut PageRoom,
+    before: &DocumentVersion,
+    after: &DocumentVersion,
     steps: &[Step],
 ) -> anyhow::Result<Value> {
-    let found = patches(source.git, &before.blob, &after.blob, &[])?;
+    let file_patches = patches(source.git, &before.blob, &after.blob, &[])?;
     let command = format!("git diff {} {}", before.blob.short(), after.blob.short());
-    let all: Vec<Value> = found.iter().map(|one| patch(source, room, one, &command)).collect();
+    let all: Vec<Value> =
+        file_patches.iter().map(|one| patch(source, room, one, &command)).collect();
     let counts = all.last().and_then(|one| one["counts"].as_str()).unwrap_or_default();
     let remarks = remarks(steps, before, after);
     Ok(json!({
@@ -95,7 +96,7 @@ fn difference(
 }
 
 /// The feedback on the drafts that contain a version, given before the next version existed.
-fn remarks(steps: &[Step], version: &Version, next: &Version) -> Vec<String> {
+fn remarks(steps: &[Step], version: &DocumentVersion, next: &DocumentVersion) -> Vec<String> {
     let is_of = |step: &&Step| {
         let draft = step.stage.zip(step.iteration);
         let when = clock::parse_rfc3339(&step.timestamp).unwrap_or(0);
@@ -112,7 +113,7 @@ fn remarks(steps: &[Step], version: &Version, next: &Version) -> Vec<String> {
 const DRAFTS: usize = 200;
 
 /// A version of a document.
-pub(super) struct Version {
+pub(super) struct DocumentVersion {
     /// Its label, such as `prd draft 1` or `recorded with prd`; several labels if the bytes are
     /// equal.
     pub(super) label: String,
@@ -125,7 +126,7 @@ pub(super) struct Version {
 }
 
 /// A commit that may contain a version.
-struct Place {
+struct VersionCommit {
     label: String,
     commit: Oid,
     draft: Option<(Stage, u32)>,
@@ -133,11 +134,14 @@ struct Place {
 }
 
 /// The versions of a document, oldest first, each different from the one before.
-pub(super) fn versions(source: &Source<'_>, artifact: Artifact) -> anyhow::Result<Vec<Version>> {
+pub(super) fn versions(
+    source: &PageSource<'_>,
+    artifact: Artifact,
+) -> anyhow::Result<Vec<DocumentVersion>> {
     let session = source.session();
     let mut places = Vec::new();
     if let Some(start) = session.history.first() {
-        places.push(Place::of("at the start".to_owned(), start));
+        places.push(VersionCommit::from_entry("at the start".to_owned(), start));
     }
     for stage in session.order() {
         if session.row(stage).artifacts.contains(&artifact) {
@@ -146,32 +150,32 @@ pub(super) fn versions(source: &Source<'_>, artifact: Artifact) -> anyhow::Resul
     }
     let path = artifact_path(&session.name, artifact);
     let tip = source.git.reader().commit(&session.tip)?;
-    let now = Place {
+    let now = VersionCommit {
         label: String::new(),
         commit: session.tip.clone(),
         draft: None,
         time: tip.committer_time,
     };
-    let mut found: Vec<Version> = Vec::new();
+    let mut versions: Vec<DocumentVersion> = Vec::new();
     for place in places.into_iter().chain([now]) {
         let entry = source.git.reader().entries(&place.commit, &[&path])?.pop().flatten();
         if let Some(entry) = entry.filter(|entry| entry.kind == EntryKind::File) {
-            place.join(&mut found, entry.oid);
+            place.join(&mut versions, entry.oid);
         }
     }
-    Ok(found)
+    Ok(versions)
 }
 
-impl Place {
-    fn of(label: String, entry: &Entry) -> Self {
+impl VersionCommit {
+    fn from_entry(label: String, entry: &Entry) -> Self {
         Self { label, commit: entry.commit.clone(), draft: None, time: entry.time }
     }
 
     /// Adds `blob` as a new version or, if the last version has the same content, adds this place
     /// to that version.
-    fn join(self, found: &mut Vec<Version>, blob: Oid) {
+    fn join(self, versions: &mut Vec<DocumentVersion>, blob: Oid) {
         let Self { label, draft, time: since, .. } = self;
-        match found.last_mut() {
+        match versions.last_mut() {
             Some(last) if last.blob == blob => {
                 // A draft may be saved again unchanged.
                 if !last.label.ends_with(&label) {
@@ -181,35 +185,46 @@ impl Place {
             }
             _ => {
                 let label = if label.is_empty() { "now".to_owned() } else { label };
-                found.push(Version { label, blob, drafts: draft.into_iter().collect(), since });
+                versions.push(DocumentVersion {
+                    label,
+                    blob,
+                    drafts: draft.into_iter().collect(),
+                    since,
+                });
             }
         }
     }
 }
 
 /// The drafts of a stage, oldest first, and its commit.
-fn of_stage(source: &Source<'_>, stage: Stage) -> anyhow::Result<Vec<Place>> {
+fn of_stage(source: &PageSource<'_>, stage: Stage) -> anyhow::Result<Vec<VersionCommit>> {
     let session = source.session();
-    let mut drafts = kept(source, stage)?;
+    let mut drafts = saved_drafts(source, stage)?;
     for entry in &session.history {
-        let known = drafts.iter().any(|draft| draft.commit == entry.commit);
-        if entry.kind == Kind::Draft(stage) && !known {
+        let is_listed = drafts.iter().any(|draft| draft.commit == entry.commit);
+        if entry.kind == Kind::Draft(stage) && !is_listed {
             drafts.push(entry.clone());
         }
     }
     drafts.sort_by_key(|draft| draft.time);
     let place = |entry: &Entry| {
         let draft = Some((stage, entry.iterations()));
-        Place { draft, ..Place::of(format!("{stage} draft {}", entry.iterations()), entry) }
+        VersionCommit {
+            draft,
+            ..VersionCommit::from_entry(format!("{stage} draft {}", entry.iterations()), entry)
+        }
     };
-    let mut all: Vec<Place> = drafts.iter().map(place).collect();
-    let recorded = session.stage_entry(stage);
-    all.extend(recorded.map(|entry| Place::of(format!("recorded with {stage}"), entry)));
+    let mut all: Vec<VersionCommit> = drafts.iter().map(place).collect();
+    let stage_commit = session.stage_entry(stage);
+    all.extend(
+        stage_commit
+            .map(|entry| VersionCommit::from_entry(format!("recorded with {stage}"), entry)),
+    );
     Ok(all)
 }
 
 /// The drafts in the stage's draft ref, oldest first: each has the one before it as a parent.
-fn kept(source: &Source<'_>, stage: Stage) -> anyhow::Result<Vec<Entry>> {
+fn saved_drafts(source: &PageSource<'_>, stage: Stage) -> anyhow::Result<Vec<Entry>> {
     let session = source.session();
     let reader = source.git.reader();
     let mut next = source.git.resolve(RefNames::draft(&session.name, stage).as_str())?;

@@ -23,7 +23,7 @@ const COLORS: [&str; 6] = ["e0", "e1", "e2", "e3", "e4", "e5"];
 
 /// A requirement, task or file, with the place on the page that shows more of it.
 #[derive(Serialize)]
-pub(super) struct Item {
+pub(super) struct GraphNode {
     pub(super) id: String,
     /// May be empty.
     pub(super) title: String,
@@ -34,34 +34,34 @@ pub(super) struct Item {
 
 /// Lines from a box to a box in the next column, by their indices, and the number of a line's
 /// colour.
-pub(super) type Lines<'a> = (&'a [(usize, usize)], fn((usize, usize)) -> usize);
+pub(super) type Edges<'a> = (&'a [(usize, usize)], fn((usize, usize)) -> usize);
 
 /// Draws three columns with their titles, and the lines between neighbours.
-pub(super) fn drawing(columns: [(&str, &[Item]); 3], lines: [Lines<'_>; 2]) -> Value {
+pub(super) fn drawing(columns: [(&str, &[GraphNode]); 3], lines: [Edges<'_>; 2]) -> Value {
     let rows = columns.iter().map(|(_, items)| items.len()).max().unwrap_or(0);
     let count = |column: u32| columns[column as usize].1.len();
-    let mut drawn = Vec::new();
+    let mut edges = Vec::new();
     for (at, (pairs, color)) in (0..).zip(lines) {
         for (from, to) in pairs {
             let (x1, x2) = (left(at) + BOX, left(at + 1));
             let middle = (x1 + x2) / 2;
             let y1 = top(*from, count(at), rows) + HEIGHT / 2;
             let y2 = top(*to, count(at + 1), rows) + HEIGHT / 2;
-            drawn.push(json!({
+            edges.push(json!({
                 "class": COLORS[color((*from, *to)) % COLORS.len()],
                 "path": format!("M{x1} {y1}C{middle} {y1} {middle} {y2} {x2} {y2}"),
             }));
         }
     }
-    let node = |row: usize, item: &Item, of: usize| {
+    let node = |row: usize, item: &GraphNode, count: usize| {
         json!({
             "item": item,
             "id": one_line(&item.id, LETTERS - 2),
             "title": one_line(&item.title, LETTERS),
-            "y": top(row, of, rows),
+            "y": top(row, count, rows),
         })
     };
-    let column = |(at, (title, items)): (u32, (&str, &[Item]))| {
+    let column = |(at, (title, items)): (u32, (&str, &[GraphNode]))| {
         let nodes = items.iter().enumerate().map(|(row, item)| node(row, item, items.len()));
         json!({"title": title, "x": left(at), "nodes": nodes.collect::<Vec<Value>>()})
     };
@@ -69,7 +69,7 @@ pub(super) fn drawing(columns: [(&str, &[Item]); 3], lines: [Lines<'_>; 2]) -> V
         "width": WIDTH,
         "height": TOP + number(rows) * ROW + EDGE,
         "box": [BOX, HEIGHT],
-        "lines": drawn,
+        "lines": edges,
         "columns": (0..).zip(columns).map(column).collect::<Vec<Value>>(),
     })
 }
@@ -80,8 +80,8 @@ fn left(column: u32) -> u32 {
 }
 
 /// The top edge of a box; the boxes of a short column are spread over the height of the longest.
-fn top(row: usize, of: usize, rows: usize) -> u32 {
-    let share = number(rows) * ROW / number(of).max(1);
+fn top(row: usize, count: usize, rows: usize) -> u32 {
+    let share = number(rows) * ROW / number(count).max(1);
     TOP + number(row) * share + (share - ROW) / 2
 }
 
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn lines_join_the_boxes_they_name_and_titles_are_text() {
-        let item = |id: &str| Item {
+        let item = |id: &str| GraphNode {
             id: id.to_owned(),
             title: "</text><script>".to_owned(),
             place: Some("here".to_owned()),

@@ -6,15 +6,15 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::overview::{checks, subject};
-use super::room::{LOG, Room};
-use super::source::Source;
+use super::room::{LOG, PageRoom};
+use super::source::PageSource;
 use crate::excerpt::plain;
 use crate::git::{Object, refs};
 use crate::record::logs::Evidence;
 use crate::session::{TestResults, key};
 
-pub(super) fn read(source: &Source<'_>, room: &mut Room) -> anyhow::Result<Value> {
-    let mut told = BTreeSet::new();
+pub(super) fn read(source: &PageSource<'_>, room: &mut PageRoom) -> anyhow::Result<Value> {
+    let mut named_logs = BTreeSet::new();
     let mut commits = Vec::new();
     for entry in &source.session().history {
         let checks = checks(entry);
@@ -24,7 +24,7 @@ pub(super) fn read(source: &Source<'_>, room: &mut Room) -> anyhow::Result<Value
         let mut runs = Vec::new();
         for run in entry.trailers.all(key::EVIDENCE) {
             runs.push(match Evidence::parse(run) {
-                Some(run) => log(source, room, &run, &mut told)?,
+                Some(run) => log(source, room, &run, &mut named_logs)?,
                 None => json!({"said": run, "log": null}),
             });
         }
@@ -41,26 +41,26 @@ pub(super) fn read(source: &Source<'_>, room: &mut Room) -> anyhow::Result<Value
 
 /// A run with its log; a log that was already shown is only named.
 fn log(
-    source: &Source<'_>,
-    room: &mut Room,
+    source: &PageSource<'_>,
+    room: &mut PageRoom,
     run: &Evidence<'_>,
-    told: &mut BTreeSet<String>,
+    named_logs: &mut BTreeSet<String>,
 ) -> anyhow::Result<Value> {
-    let said = format!("{} (log {}, tree {})", run.said, run.log, run.tree);
-    if !told.insert(run.log.to_owned()) {
-        return Ok(json!({"said": format!("{said}: as above"), "log": null}));
+    let summary = format!("{} (log {}, tree {})", run.said, run.log, run.tree);
+    if !named_logs.insert(run.log.to_owned()) {
+        return Ok(json!({"said": format!("{summary}: as above"), "log": null}));
     }
     let blob = match refs::object_id(source.git, run.log)? {
         Some(id) => source.git.reader().blob(Object::Id(&id))?,
         None => None,
     };
     let Some(blob) = blob else {
-        let said = format!("{said}: the log is not in this clone");
-        return Ok(json!({"said": said, "log": null}));
+        let summary = format!("{summary}: the log is not in this clone");
+        return Ok(json!({"said": summary, "log": null}));
     };
     let text = source.clean(&plain(&String::from_utf8_lossy(&blob)));
     let command = format!("git notes --ref cowork show {}", run.log);
-    let (shown, cut) = room.take_ends(text.trim_end(), LOG, &command);
-    let shown = if shown.is_empty() { "it printed nothing" } else { &shown };
-    Ok(json!({"said": said, "log": shown, "cut": cut}))
+    let (excerpt, cut) = room.take_ends(text.trim_end(), LOG, &command);
+    let lines = if excerpt.is_empty() { "it printed nothing" } else { &excerpt };
+    Ok(json!({"said": summary, "log": lines, "cut": cut}))
 }

@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::documents;
-use super::drawing::{Item, drawing};
-use super::room::{FILES, NODES, Room};
-use super::source::{CodeCommit, Source, commit_id, file_id};
+use super::drawing::{GraphNode, drawing};
+use super::room::{FILES, NODES, PageRoom};
+use super::source::{CodeCommit, PageSource, commit_id, file_id};
 use crate::artifact::{Artifact, Plan, Requirement, Store, Task, TaskStatus};
 use crate::session::{Kind, artifact_path};
 
-pub(super) fn read(source: &Source<'_>, room: &mut Room) -> anyhow::Result<Value> {
-    let graph = Graph::of(source, room)?;
+pub(super) fn read(source: &PageSource<'_>, room: &mut PageRoom) -> anyhow::Result<Value> {
+    let graph = SessionGraph::build(source, room)?;
     if graph.tasks.is_empty() && graph.requirements.is_empty() {
         return Ok(Value::Null);
     }
@@ -28,10 +28,10 @@ pub(super) fn read(source: &Source<'_>, room: &mut Room) -> anyhow::Result<Value
 }
 
 #[derive(Default)]
-struct Graph {
-    requirements: Vec<Item>,
-    tasks: Vec<Item>,
-    files: Vec<Item>,
+struct SessionGraph {
+    requirements: Vec<GraphNode>,
+    tasks: Vec<GraphNode>,
+    files: Vec<GraphNode>,
     /// Pairs of a requirement and a task, by their indices.
     works_on: Vec<(usize, usize)>,
     /// Pairs of a task and a file, by their indices.
@@ -39,8 +39,8 @@ struct Graph {
     left_out: usize,
 }
 
-impl Graph {
-    fn of(source: &Source<'_>, room: &mut Room) -> anyhow::Result<Self> {
+impl SessionGraph {
+    fn build(source: &PageSource<'_>, room: &mut PageRoom) -> anyhow::Result<Self> {
         let files = source.files()?;
         let store = Store::new(&files);
         let (plan, own) = source.plan()?;
@@ -48,9 +48,10 @@ impl Graph {
         let features = store.features()?.features;
         let serves = |task: &Task, requirement: &Requirement| {
             let with = plan.with_sub_tasks(&task.id);
-            let named = with.flat_map(|task| &task.requirement_ids).any(|id| *id == requirement.id);
+            let names_it =
+                with.flat_map(|task| &task.requirement_ids).any(|id| *id == requirement.id);
             let through = plan.features_of(&task.id);
-            named
+            names_it
                 || features.iter().any(|feature| {
                     through.contains(&feature.id.as_str())
                         && feature.requirement_ids.contains(&requirement.id)
@@ -58,26 +59,27 @@ impl Graph {
         };
         let (tasks, more) = room.first(&own, NODES);
         let mut graph = Self { left_out: more, ..Self::default() };
-        let mut wanted = store.requirements()?.requirements;
+        let mut all = store.requirements()?.requirements;
         if source.session().is_patch() {
             // Leave out the parent's requirements that no task of this session serves.
-            wanted.retain(|requirement| tasks.iter().any(|task| serves(task, requirement)));
+            all.retain(|requirement| tasks.iter().any(|task| serves(task, requirement)));
         }
-        let (requirements, more) = room.first(&wanted, NODES);
+        let (requirements, more) = room.first(&all, NODES);
         graph.left_out += more;
         let document = place_of_requirements(source, &files)?;
         for (r, requirement) in requirements.iter().enumerate() {
             let (id, title) = (requirement.id.clone(), requirement.title.clone());
             let works = (0..).zip(tasks).filter(|(_, task)| serves(task, requirement));
             graph.works_on.extend(works.map(|(t, _)| (r, t)));
-            graph.requirements.push(Item { id, title, place: document.clone(), done: false });
+            graph.requirements.push(GraphNode { id, title, place: document.clone(), done: false });
         }
         for (t, task) in tasks.iter().enumerate() {
             graph.add_task(t, task, &plan, &commits, room);
         }
         for (r, requirement) in graph.requirements.iter_mut().enumerate() {
-            let mut on = graph.works_on.iter().filter(|(of, _)| *of == r).peekable();
-            requirement.done = on.peek().is_some() && on.all(|(_, t)| graph.tasks[*t].done);
+            let mut own_tasks = graph.works_on.iter().filter(|(index, _)| *index == r).peekable();
+            requirement.done =
+                own_tasks.peek().is_some() && own_tasks.all(|(_, t)| graph.tasks[*t].done);
         }
         Ok(graph)
     }
@@ -88,7 +90,7 @@ impl Graph {
         task: &Task,
         plan: &Plan,
         commits: &[CodeCommit],
-        room: &mut Room,
+        room: &mut PageRoom,
     ) {
         let is_of = |commit: &CodeCommit| {
             let kind = commit.entry.as_ref().map(|entry| &entry.kind);
@@ -109,7 +111,7 @@ impl Graph {
                     // The place where the newest diff of the file is shown.
                     let place = newest.filter(|(_, k)| *k < FILES).map(|(n, k)| file_id(n, k));
                     self.touches.push((t, self.files.len()));
-                    self.files.push(Item {
+                    self.files.push(GraphNode {
                         id: path.to_owned(),
                         title: String::new(),
                         place,
@@ -122,7 +124,7 @@ impl Graph {
                 }
             }
         }
-        self.tasks.push(Item {
+        self.tasks.push(GraphNode {
             id: task.id.clone(),
             title: task.title.clone(),
             place: at.map(commit_id).or_else(|| Some(documents::id(Artifact::Plan))),
@@ -134,10 +136,10 @@ impl Graph {
     fn list(&self) -> Vec<Value> {
         let mut list = Vec::new();
         for (r, requirement) in self.requirements.iter().enumerate() {
-            let tasks = self.works_on.iter().filter(|(of, _)| *of == r).map(|(_, t)| *t);
+            let tasks = self.works_on.iter().filter(|(index, _)| *index == r).map(|(_, t)| *t);
             list.push(json!({"item": requirement, "tasks": self.tasks(tasks)}));
         }
-        let free = |t: &usize| !self.works_on.iter().any(|(_, of)| of == t);
+        let free = |t: &usize| !self.works_on.iter().any(|(_, index)| index == t);
         let free = self.tasks((0..self.tasks.len()).filter(free));
         if !free.is_empty() {
             list.push(json!({"item": null, "tasks": free}));
@@ -147,8 +149,8 @@ impl Graph {
 
     fn tasks(&self, tasks: impl Iterator<Item = usize>) -> Vec<Value> {
         let task = |t: usize| {
-            let touched = self.touches.iter().filter(|(of, _)| *of == t);
-            let files: Vec<&Item> = touched.map(|(_, f)| &self.files[*f]).collect();
+            let touches = self.touches.iter().filter(|(index, _)| *index == t);
+            let files: Vec<&GraphNode> = touches.map(|(_, f)| &self.files[*f]).collect();
             json!({"item": self.tasks[t], "files": files})
         };
         tasks.map(task).collect()
@@ -157,7 +159,7 @@ impl Graph {
 
 /// The id of the document that contains the requirements, if the session has it.
 fn place_of_requirements(
-    source: &Source<'_>,
+    source: &PageSource<'_>,
     files: &dyn crate::artifact::Files,
 ) -> anyhow::Result<Option<String>> {
     let tip = &source.session().tip;

@@ -20,7 +20,7 @@ pub(super) fn markdown(secrets: &Secrets, text: &str) -> String {
     let text = clean(text, secrets);
     let mut rules = Rules { secrets, level: BELOW, links: Vec::new() };
     let events: Vec<Event<'_>> =
-        Parser::new_ext(&text, options).filter_map(|event| rules.of(event)).collect();
+        Parser::new_ext(&text, options).filter_map(|event| rules.convert(event)).collect();
     let mut out = String::new();
     html::push_html(&mut out, events.into_iter());
     out
@@ -38,7 +38,7 @@ struct Rules<'s> {
 
 impl Rules<'_> {
     /// The event that replaces this one, if any.
-    fn of<'t>(&mut self, event: Event<'t>) -> Option<Event<'t>> {
+    fn convert<'t>(&mut self, event: Event<'t>) -> Option<Event<'t>> {
         Some(match event {
             Event::Html(text) | Event::InlineHtml(text) | Event::Text(text) => {
                 Event::Text(self.clean(&text))

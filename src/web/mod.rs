@@ -21,17 +21,17 @@ mod timeline;
 use serde_json::{Value, json};
 
 use crate::clean::one_line;
-use room::Room;
-pub(crate) use source::Source;
+use room::PageRoom;
+pub(crate) use source::PageSource;
 
 /// Maximum length of the window's title.
 const TITLE: usize = 80;
 
 /// A function that returns the data of a section.
-type Read = fn(&Source<'_>, &mut Room) -> anyhow::Result<Value>;
+type SectionReader = fn(&PageSource<'_>, &mut PageRoom) -> anyhow::Result<Value>;
 
 /// The sections, in reading order: the id for links, the heading, and the data.
-const SECTIONS: [(&str, &str, Read); 6] = [
+const SECTIONS: [(&str, &str, SectionReader); 6] = [
     ("timeline", "Timeline", timeline::read),
     ("graph", "From requirement to file", graph::read),
     ("cost", "Cost by stage", cost::read),
@@ -44,8 +44,8 @@ const SECTIONS: [(&str, &str, Read); 6] = [
 ///
 /// # Errors
 /// The template is broken.
-pub(crate) fn page(source: &Source<'_>) -> anyhow::Result<String> {
-    let mut room = Room::default();
+pub(crate) fn page(source: &PageSource<'_>) -> anyhow::Result<String> {
+    let mut room = PageRoom::default();
     let sections = SECTIONS.map(|(id, title, read)| match read(source, &mut room) {
         Ok(data) => json!({"id": id, "title": title, "data": data}),
         Err(error) => json!({"id": id, "title": title, "error": format!("{error:#}")}),

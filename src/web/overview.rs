@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::source::Source;
+use super::source::PageSource;
 use crate::artifact::record_diff::count;
 use crate::clock;
 use crate::session::{Kind, key};
@@ -11,7 +11,7 @@ use crate::stage::Stage;
 /// Maximum length of a title.
 const TITLE: usize = 200;
 
-pub(super) fn read(source: &Source<'_>) -> Value {
+pub(super) fn read(source: &PageSource<'_>) -> Value {
     let (status, session) = (source.status, source.session());
     let file = &session.file;
     let state = match (&status.stop, status.stage) {
@@ -43,7 +43,7 @@ pub(super) fn read(source: &Source<'_>) -> Value {
 }
 
 /// A stage; for a finished one, how it was passed.
-fn row(source: &Source<'_>, stage: Stage, how: &str) -> Value {
+fn row(source: &PageSource<'_>, stage: Stage, how: &str) -> Value {
     let session = source.session();
     let (class, sign) = match session.done().contains(&stage) {
         true => ("done", "✓"),
@@ -63,7 +63,7 @@ fn row(source: &Source<'_>, stage: Stage, how: &str) -> Value {
     })
 }
 
-fn standing(source: &Source<'_>, stage: Stage, class: &str) -> String {
+fn standing(source: &PageSource<'_>, stage: Stage, class: &str) -> String {
     let (status, session) = (source.status, source.session());
     match class {
         "done" => "in a later commit".to_owned(),

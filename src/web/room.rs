@@ -20,19 +20,19 @@ pub(super) const VERSIONS: usize = 20;
 
 /// The room that is left, and the number of things that were left out.
 #[derive(Debug)]
-pub(super) struct Room {
-    left: usize,
+pub(super) struct PageRoom {
+    bytes: usize,
     /// Number of texts and list items that were cut or left out.
     pub(super) left_out: usize,
 }
 
-impl Default for Room {
+impl Default for PageRoom {
     fn default() -> Self {
-        Self { left: PAGE, left_out: 0 }
+        Self { bytes: PAGE, left_out: 0 }
     }
 }
 
-impl Room {
+impl PageRoom {
     /// Returns at most `most` bytes from the beginning of a text, and a note on what was cut, with
     /// the command that shows the text.
     pub(super) fn take<'t>(
@@ -41,31 +41,31 @@ impl Room {
         most: usize,
         command: &str,
     ) -> (&'t str, Value) {
-        let cut = beginning(text, most.min(self.left));
+        let cut = beginning(text, most.min(self.bytes));
         (cut, self.spend(text, cut.len(), command))
     }
 
     /// Like [`Self::take`], but returns both ends of the text.
     pub(super) fn take_ends(&mut self, text: &str, most: usize, command: &str) -> (String, Value) {
-        let cut = ends(text, most.min(self.left));
+        let cut = ends(text, most.min(self.bytes));
         let note = self.spend(text, cut.len().min(text.len()), command);
         (cut, note)
     }
 
     /// The first `most` items of a list, and the number of the others.
     pub(super) fn first<'t, T>(&mut self, all: &'t [T], most: usize) -> (&'t [T], usize) {
-        let (shown, rest) = all.split_at(all.len().min(most));
+        let (head, rest) = all.split_at(all.len().min(most));
         self.left_out += rest.len();
-        (shown, rest.len())
+        (head, rest.len())
     }
 
-    fn spend(&mut self, text: &str, shown: usize, command: &str) -> Value {
-        self.left = self.left.saturating_sub(shown);
-        if shown >= text.len() {
+    fn spend(&mut self, text: &str, length: usize, command: &str) -> Value {
+        self.bytes = self.bytes.saturating_sub(length);
+        if length >= text.len() {
             return Value::Null;
         }
         self.left_out += 1;
-        let kib = (text.len() - shown).div_ceil(1024);
+        let kib = (text.len() - length).div_ceil(1024);
         json!({"text": format!("{kib} KiB left out here: "), "command": command})
     }
 }

@@ -11,7 +11,7 @@ use crate::session::{
 use crate::stage::Stage;
 
 /// The data of a page.
-pub(crate) struct Source<'a> {
+pub(crate) struct PageSource<'a> {
     /// The repository.
     pub git: &'a Git,
     /// The state and the usage of the session.
@@ -33,7 +33,7 @@ pub(super) struct CodeCommit {
     pub(super) entry: Option<Entry>,
 }
 
-impl Source<'_> {
+impl PageSource<'_> {
     pub(super) fn session(&self) -> &Session {
         &self.status.session
     }
@@ -58,8 +58,8 @@ impl Source<'_> {
     /// The whole plan, and those of its tasks that are the session's own.
     pub(super) fn plan(&self) -> anyhow::Result<(Plan, Vec<Task>)> {
         let plan = Store::new(&self.files()?).plan()?;
-        let own = own_tasks(self.git, self.session(), plan.clone())?;
-        Ok((plan, own))
+        let own_tasks = own_tasks(self.git, self.session(), plan.clone())?;
+        Ok((plan, own_tasks))
     }
 
     /// The commits of the branch that changed code, oldest first, including those of people, and
@@ -70,23 +70,23 @@ impl Source<'_> {
         let Some(start) = start_of_code(self.git, session) else { return Ok((Vec::new(), 0)) };
         let commits =
             reader.walk(std::slice::from_ref(&session.tip), std::slice::from_ref(&start))?;
-        let (mut found, mut earlier) = (Vec::new(), 0);
+        let (mut newest_first, mut earlier) = (Vec::new(), 0);
         let mut next = Some(session.tip.clone());
         while let Some(commit) = next.and_then(|id| commits.iter().find(|commit| commit.id == id)) {
             next = commit.parents.first().cloned();
             let [parent] = &commit.parents[..] else { continue };
             let changes = reader.diff(Some(parent), &commit.id)?.into_iter();
             let files = code(changes.map(|change| change.path).collect());
-            if !files.is_empty() && found.len() >= COMMITS {
+            if !files.is_empty() && newest_first.len() >= COMMITS {
                 earlier += 1;
             } else if !files.is_empty() {
                 let entry = session.history.iter().find(|entry| entry.commit == commit.id);
                 let (parent, entry) = (parent.clone(), entry.cloned());
-                found.push(CodeCommit { commit: commit.clone(), parent, files, entry });
+                newest_first.push(CodeCommit { commit: commit.clone(), parent, files, entry });
             }
         }
-        found.reverse();
-        Ok((found, earlier))
+        newest_first.reverse();
+        Ok((newest_first, earlier))
     }
 }
 

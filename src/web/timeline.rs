@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::overview::moment;
-use super::room::{Room, STEPS, more};
-use super::source::Source;
+use super::room::{PageRoom, STEPS, more};
+use super::source::PageSource;
 use super::template::short;
 use crate::clean::one_line;
 use crate::session::{Step, once};
@@ -13,11 +13,11 @@ use crate::stage::Stage;
 /// Maximum length of a text that is not folded.
 const TEXT: usize = 240;
 
-pub(super) fn read(source: &Source<'_>, room: &mut Room) -> anyhow::Result<Value> {
+pub(super) fn read(source: &PageSource<'_>, room: &mut PageRoom) -> anyhow::Result<Value> {
     let steps = source.steps()?;
     let steps = once(&steps);
-    let (shown, rest) = room.first(&steps, STEPS);
-    let lines: Vec<Value> = shown.iter().map(|(step, like_it)| line(step, *like_it)).collect();
+    let (first, rest) = room.first(&steps, STEPS);
+    let lines: Vec<Value> = first.iter().map(|(step, like_it)| line(step, *like_it)).collect();
     let command = format!("git cowork log {}", source.session().name);
     Ok(json!({"steps": lines, "more": more(rest, "later steps", &command)}))
 }
@@ -28,7 +28,7 @@ fn line(step: &Step, like_it: usize) -> Value {
         "feedback" if step.decision == Some("rejected") => "refused",
         event => event,
     };
-    let what = match step.event {
+    let label = match step.event {
         "session_started" => "start",
         "stage_completed" => "stage",
         _ => "",
@@ -48,14 +48,14 @@ fn line(step: &Step, like_it: usize) -> Value {
         facts.push(format!("and {like_it} more"));
     }
     facts.extend(step.commit.as_ref().and_then(|id| id.as_str().get(..7)).map(str::to_owned));
-    let judged = step.event == "stage_completed" && !step.reason.is_empty();
+    let has_verdict = step.event == "stage_completed" && !step.reason.is_empty();
     json!({
         "class": if step.attempt.is_some() { format!("{kind} left") } else { kind.to_owned() },
         "timestamp": step.timestamp,
         "when": moment(&step.timestamp),
-        "stage": step.stage.map_or(what, Stage::name),
+        "stage": step.stage.map_or(label, Stage::name),
         "words": short(&format!("{sign}{}", step.words()), TEXT),
         "facts": one_line(&facts.join(" · "), 2 * TEXT),
-        "critic": judged.then(|| short(&format!("critic: {}", step.reason), TEXT)),
+        "critic": has_verdict.then(|| short(&format!("critic: {}", step.reason), TEXT)),
     })
 }

@@ -26,8 +26,8 @@ impl Talk {
         for note in &waiting {
             let content = secrets.for_models(&note.told).into_owned();
             // The interrupted run had sent this note to the model, but could not record that.
-            if let Some(at) = self.noted.iter().position(|noted| *noted == content) {
-                self.noted.remove(at);
+            if let Some(at) = self.sent_notes.iter().position(|other| *other == content) {
+                self.sent_notes.remove(at);
                 continue;
             }
             self.keep_closing_words();
@@ -37,7 +37,7 @@ impl Talk {
             is_new = true;
         }
         if !waiting.is_empty() {
-            notes.told(&waiting)?;
+            notes.mark_sent(&waiting)?;
         }
         Ok(is_new)
     }

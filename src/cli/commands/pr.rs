@@ -16,7 +16,7 @@ use crate::cli::session_cmd::workspace::with_recorder;
 use crate::clock;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
-use crate::forge::{Address, LONGEST_BODY, Program, Request, without_credentials};
+use crate::forge::{Address, LONGEST_BODY, Program, PullRequest, without_credentials};
 use crate::git::{self, Git, Oid, Push, RefName};
 use crate::record::{self, Delivery, LOGS, Published, logs};
 use crate::session::{RefNames, Session, SessionName, began, merged, review_base};
@@ -116,7 +116,7 @@ pub(crate) fn run(context: &Context, args: &PrArgs) -> Answer {
     push_all(context, args, &held, &proposal)?;
     match (&place, program) {
         (Some((into, owner)), Some(program)) => {
-            let request = Request {
+            let request = PullRequest {
                 into,
                 base: &proposal.base,
                 head: proposal.branch.short(),
@@ -276,7 +276,7 @@ fn open(
     context: &Context,
     proposal: &Proposal,
     program: &Program,
-    request: &Request<'_>,
+    request: &PullRequest<'_>,
 ) -> Answer {
     let note = |text: &str| context.ui.emit(Event::Note { text: text.to_owned() });
     let opened = match program.open(request) {

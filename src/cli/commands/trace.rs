@@ -17,7 +17,10 @@ use crate::cli::terminal::paint::Paint;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, Oid};
-use crate::origin::{Asked, Branch, FileLines, Leaf, OfFeature, Origins, Records, standing, trace};
+use crate::origin::{
+    FeatureTrace, FileLines, Origins, Records, RequirementTrace, TaskTrace, TraceQuery,
+    surviving_lines, trace,
+};
 use crate::session::{
     Head, Session, SessionName, default_session, delivered_here, exists, find_in_tree, merged_in,
 };
@@ -40,7 +43,7 @@ struct Line<'a> {
     session: &'a str,
     at: &'a str,
     #[serde(flatten)]
-    branch: &'a Branch,
+    branch: &'a RequirementTrace,
 }
 
 pub(crate) fn run(context: &Context, args: &TraceArgs) -> Answer {
@@ -60,14 +63,15 @@ pub(crate) fn run(context: &Context, args: &TraceArgs) -> Answer {
     }
     let (refs, config) = (context.refs()?, context.config()?);
     let origins = Origins::new(git, &refs, config, &at);
-    let found = standing(&origins, &session)?;
+    let found = surviving_lines(&origins, &session)?;
     if found.left_out > 0 {
         let files = count(found.left_out, "new file");
         let text = format!("the search for moved lines left out {files}");
         context.ui.emit(Event::Warning { text });
     }
     let is_here = |id: &str| id.parse().is_ok_and(|id: Oid| git.reader().commit(&id).is_ok());
-    let asked = Asked { records: &records, at_tip: &at_tip, id: id.as_deref(), is_here: &is_here };
+    let asked =
+        TraceQuery { records: &records, at_tip: &at_tip, id: id.as_deref(), is_here: &is_here };
     let branches = trace(&session, &found, &asked);
     if context.global.json {
         let mut out = String::new();
@@ -154,7 +158,7 @@ fn newest_archived(context: &Context) -> anyhow::Result<Option<SessionName>> {
     Ok(delivered.max_by_key(Head::time).map(|head| head.name().clone()))
 }
 
-/// The commit whose lines are traced: the checked-out commit if it contains the session, otherwise
+/// The commit whose lines are view: the checked-out commit if it contains the session, otherwise
 /// the session's tip.
 fn seen_at(git: &Git, session: &Session) -> anyhow::Result<Oid> {
     let head = git.head()?.oid().cloned();
@@ -180,7 +184,7 @@ fn require_known(session: &Session, records: &Records, id: &str) -> anyhow::Resu
 }
 
 /// The lines for a requirement. The files of a task are listed only once.
-fn text<'a>(branch: &'a Branch, shown: &mut BTreeSet<&'a str>, paint: &Paint) -> String {
+fn text<'a>(branch: &'a RequirementTrace, shown: &mut BTreeSet<&'a str>, paint: &Paint) -> String {
     let mut out = match &branch.requirement {
         Some(one) => format!("{}\n", paint.green(&format!("{} {}", one.id, line(&one.title)))),
         None => "Without a requirement\n".to_owned(),
@@ -200,9 +204,13 @@ fn text<'a>(branch: &'a Branch, shown: &mut BTreeSet<&'a str>, paint: &Paint) ->
     out
 }
 
-fn of_feature<'a>(feature: &'a OfFeature, shown: &mut BTreeSet<&'a str>, paint: &Paint) -> String {
+fn of_feature<'a>(
+    feature: &'a FeatureTrace,
+    shown: &mut BTreeSet<&'a str>,
+    paint: &Paint,
+) -> String {
     let mut out = format!("  {} {}\n", feature.id, line(&feature.title));
-    for Leaf { id, title, commits, files: of, lines, known_by, component, shared, .. } in
+    for TaskTrace { id, title, commits, files: of, lines, known_by, component, shared, .. } in
         &feature.tasks
     {
         let commits: Vec<&str> = commits.iter().map(|id| id.get(..7).unwrap_or(id)).collect();

@@ -28,7 +28,7 @@ pub(crate) struct TrustArgs {
 pub(crate) fn run(context: &Context, args: &TrustArgs) -> Answer {
     let git = context.git()?;
     let (project, agents) =
-        (TrustRecords::of(&git.state_dir()), TrustRecords::of_agents(&git.state_dir()));
+        (TrustRecords::for_project(&git.state_dir()), TrustRecords::for_agents(&git.state_dir()));
     if args.revoke {
         return revoke(context, &project, &agents);
     }

@@ -22,7 +22,7 @@ pub(super) fn look(context: &Context, git: &Git) -> Vec<Finding> {
 
 fn tools(git: &Git, project: &Project) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    for tool in project_tools::of(git.top()) {
+    for tool in project_tools::detect(git.top()) {
         let name = tool.name;
         match tool.concern {
             Concern::Files(line) if !tool.excludes_sessions(git.top()) => findings.push(

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::finding::Finding;
 use crate::cli::context::Context;
-use crate::forge::{Address, Program, Ready};
+use crate::forge::{Address, Program, ProgramState};
 use crate::git::{self, Git};
 
 /// Timeout for the forge.
@@ -33,13 +33,13 @@ pub(super) fn look(context: &Context, git: &Git) -> Vec<Finding> {
     finding(&host, &ready).into_iter().collect()
 }
 
-fn finding(host: &str, ready: &[(&str, Ready)]) -> Option<Finding> {
+fn finding(host: &str, ready: &[(&str, ProgramState)]) -> Option<Finding> {
     const BY_HAND: &str =
         "git cowork pr pushes the branch, and prints the URL to open the pull request";
-    if let Some((name, _)) = ready.iter().find(|(_, ready)| *ready == Ready::Yes) {
+    if let Some((name, _)) = ready.iter().find(|(_, ready)| *ready == ProgramState::Yes) {
         return Some(Finding::ok("forge", format!("{name} is signed in to {host}")));
     }
-    if let Some((name, _)) = ready.iter().find(|(_, ready)| *ready == Ready::SignedOut) {
+    if let Some((name, _)) = ready.iter().find(|(_, ready)| *ready == ProgramState::SignedOut) {
         let text = format!("{name} is not signed in to {host}: {BY_HAND}");
         let fix = format!("{name} auth login --hostname {host}");
         return Some(Finding::warning("forge", text).fix(fix));
@@ -66,18 +66,21 @@ mod tests {
 
     #[test]
     fn each_state_of_the_program_has_its_fix() {
-        let of = |ready: &[(&str, Ready)]| {
+        let of = |ready: &[(&str, ProgramState)]| {
             let finding = finding("git.example.org", ready)?;
             Some((finding.state, finding.json()["fixes"].clone()))
         };
-        assert_eq!(of(&[("gh", Ready::Yes)]).unwrap().0, State::Ok);
-        let (state, fixes) = of(&[("glab", Ready::SignedOut)]).unwrap();
+        assert_eq!(of(&[("gh", ProgramState::Yes)]).unwrap().0, State::Ok);
+        let (state, fixes) = of(&[("glab", ProgramState::SignedOut)]).unwrap();
         assert_eq!(state, State::Warning);
         assert_eq!(fixes, serde_json::json!(["glab auth login --hostname git.example.org"]));
-        let (_, fixes) = of(&[("gh", Ready::Missing)]).unwrap();
+        let (_, fixes) = of(&[("gh", ProgramState::Missing)]).unwrap();
         assert_eq!(fixes, serde_json::json!(["install gh: https://cli.github.com"]));
         assert_eq!(of(&[]).unwrap().0, State::Ok);
-        assert!(of(&[("gh", Ready::Missing), ("glab", Ready::Missing)]).is_none());
-        assert_eq!(of(&[("gh", Ready::Missing), ("glab", Ready::Yes)]).unwrap().0, State::Ok);
+        assert!(of(&[("gh", ProgramState::Missing), ("glab", ProgramState::Missing)]).is_none());
+        assert_eq!(
+            of(&[("gh", ProgramState::Missing), ("glab", ProgramState::Yes)]).unwrap().0,
+            State::Ok
+        );
     }
 }

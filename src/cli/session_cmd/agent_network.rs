@@ -114,7 +114,7 @@ pub(crate) fn confines(context: &Context) -> anyhow::Result<Rc<dyn Confines>> {
     let git = context.git()?;
     let options = workspace::options(context, git)?;
     let files = AgentFiles::among(&paths::tracked(git)?, git.top()).unwrap_or_default();
-    let records = TrustRecords::of_agents(&git.state_dir());
+    let records = TrustRecords::for_agents(&git.state_dir());
     let shows_configuration = !files.is_empty() && records.about(&files.text())? == Trust::Given;
     Ok(Rc::new(AgentPlaces { options, shows_configuration, kept: RefCell::default() }))
 }

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::git;
 use crate::replace_file::replace_file;
 use crate::session::{SessionName, StateDir};
-use crate::web::{self, Source};
+use crate::web::{self, PageSource};
 
 /// File name of the page in the session's state directory.
 const PAGE: &str = "session.html";
@@ -32,7 +32,7 @@ pub(crate) fn show(
     let status = find::status(context, session)?;
     let approvals = how_passed(git, context.config()?, &status.session)?;
     let secrets = context.secrets()?;
-    let page = web::page(&Source { git, status: &status, passed: &approvals, secrets: &secrets })?;
+    let page = web::page(&PageSource { git, status: &status, passed: &approvals, secrets: &secrets })?;
     let path = match output {
         Some(path) if path == Path::new("-") => {
             context.print_bytes(&page)?;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::paint::Paint;
 use crate::artifact::record_diff::count;
-use crate::origin::{Answer, Named, Passed, Told};
+use crate::origin::{ApprovalDetails, LineOrigin, RecordTitle, SessionDetails};
 use crate::ui::one_line;
 
 /// Width of the label column of an answer.
@@ -18,7 +18,7 @@ const TEXT: usize = 100;
 const ROW: usize = 160;
 
 /// The full answer for some lines.
-pub(crate) fn explained(answer: &Answer, paint: &Paint) -> String {
+pub(crate) fn explained(answer: &LineOrigin, paint: &Paint) -> String {
     let mut out = format!("{}\n", paint.green(&place(answer)));
     for (number, text) in (answer.lines[0]..).zip(&answer.text).take(SHOWN) {
         let _ = writeln!(out, "{number:>6}  {}", one_line(text, TEXT));
@@ -29,14 +29,14 @@ pub(crate) fn explained(answer: &Answer, paint: &Paint) -> String {
     }
     let mut rows = Rows { out, paint };
     commit(answer, &mut rows);
-    match &answer.told {
+    match &answer.details {
         Some(told) => session(answer, told, &mut rows),
         None => rows.add("Origin", &outside(answer)),
     }
     rows.out
 }
 
-fn place(answer: &Answer) -> String {
+fn place(answer: &LineOrigin) -> String {
     let [first, last] = answer.lines;
     match first == last {
         true => format!("{}:{first}", answer.file),
@@ -62,7 +62,7 @@ impl Rows<'_> {
     }
 }
 
-fn commit(answer: &Answer, rows: &mut Rows<'_>) {
+fn commit(answer: &LineOrigin, rows: &mut Rows<'_>) {
     let Some(commit) = &answer.commit else { return };
     let id = rows.paint.yellow(short(&commit.commit));
     let _ = writeln!(rows.out, "Commit       {id} {}", one_line(&commit.subject, usize::MAX));
@@ -77,7 +77,7 @@ fn commit(answer: &Answer, rows: &mut Rows<'_>) {
     }
 }
 
-fn session(answer: &Answer, told: &Told, rows: &mut Rows<'_>) {
+fn session(answer: &LineOrigin, told: &SessionDetails, rows: &mut Rows<'_>) {
     if let Some(note) = note(answer, told) {
         rows.add("Origin", &note);
     }
@@ -109,7 +109,7 @@ fn session(answer: &Answer, told: &Told, rows: &mut Rows<'_>) {
     match told.passed.is_empty() {
         true => rows.add("Passed", "this history contains no approval"),
         false => {
-            let (held, not): (Vec<&Passed>, _) =
+            let (held, not): (Vec<&ApprovalDetails>, _) =
                 told.passed.iter().partition(|one| one.missing.is_none());
             let held: Vec<String> = held.into_iter().map(passed).collect();
             let held = Some(held.join(" · ")).filter(|held| !held.is_empty());
@@ -134,7 +134,7 @@ fn session(answer: &Answer, told: &Told, rows: &mut Rows<'_>) {
 }
 
 /// A note for a line that a session wrote but that belongs to none of its tasks.
-fn note(answer: &Answer, told: &Told) -> Option<String> {
+fn note(answer: &LineOrigin, told: &SessionDetails) -> Option<String> {
     let only = "only the session is known";
     Some(match answer.origin {
         "task" => return None,
@@ -163,7 +163,7 @@ fn note(answer: &Answer, told: &Told) -> Option<String> {
 }
 
 /// The origin of a line that no session wrote.
-fn outside(answer: &Answer) -> String {
+fn outside(answer: &LineOrigin) -> String {
     let who = answer.commit.as_ref().map_or("", |commit| person(&commit.author));
     if let Some(unknown) = &answer.unknown {
         let task = unknown.task_id.as_ref().map(|task| format!("{task} of ")).unwrap_or_default();
@@ -189,12 +189,12 @@ fn outside(answer: &Answer) -> String {
     }
 }
 
-fn passed(one: &Passed) -> String {
+fn passed(one: &ApprovalDetails) -> String {
     let missing = one.missing.as_ref().map(|why| format!(" · but {why}")).unwrap_or_default();
     format!("{} {}{missing}", one.stage, one.how)
 }
 
-fn named(one: &Named) -> String {
+fn named(one: &RecordTitle) -> String {
     format!("{} {}", one.id, one.title)
 }
 
@@ -208,7 +208,7 @@ fn person(author: &str) -> &str {
 }
 
 /// Summarizes a file: its ranges of lines, then the number of lines for each requirement.
-pub(crate) fn summary(file: &str, answers: &[Answer], paint: &Paint) -> String {
+pub(crate) fn summary(file: &str, answers: &[LineOrigin], paint: &Paint) -> String {
     let all: usize = answers.iter().map(|one| one.text.len()).sum();
     let mut out = format!("{}\n", paint.green(&format!("{file} · {}", count(all, "line"))));
     let mut rows: Vec<([usize; 2], String, &str)> = Vec::new();
@@ -240,8 +240,8 @@ pub(crate) fn summary(file: &str, answers: &[Answer], paint: &Paint) -> String {
 }
 
 /// The text of a row in the summary.
-fn row(answer: &Answer) -> String {
-    let Some(told) = &answer.told else { return outside(answer) };
+fn row(answer: &LineOrigin) -> String {
+    let Some(told) = &answer.details else { return outside(answer) };
     let mut parts: Vec<String> = Vec::new();
     match (&told.task, &told.stage) {
         (Some(task), _) => parts.push(named(task)),
@@ -263,10 +263,10 @@ fn row(answer: &Answer) -> String {
 }
 
 /// The number of lines for each requirement; a line may serve several.
-fn by_requirement(answers: &[Answer]) -> BTreeMap<(String, String), usize> {
+fn by_requirement(answers: &[LineOrigin]) -> BTreeMap<(String, String), usize> {
     let mut lines = BTreeMap::new();
     for answer in answers {
-        for one in answer.told.iter().flat_map(|told| &told.requirements) {
+        for one in answer.details.iter().flat_map(|told| &told.requirements) {
             *lines.entry((one.id.clone(), one.title.clone())).or_default() += answer.text.len();
         }
     }

@@ -6,7 +6,7 @@ mod one_test;
 use std::path::Path;
 
 use crate::languages::commands::{ProjectCommands, text};
-use crate::languages::language::Shape::{self, Anonymous, Code, Type, Variable};
+use crate::languages::language::NodeRole::{self, Anonymous, Code, Type, Variable};
 use crate::languages::language::{
     Imports, Language, PLAIN, Programs, RunnerOutput, Syntax, TestCode,
 };
@@ -149,7 +149,7 @@ pub(super) static JAVASCRIPT: Language = Language {
     ..PLAIN
 };
 
-const TYPESCRIPT: &[(&str, Shape)] = &[
+const TYPESCRIPT: &[(&str, NodeRole)] = &[
     ("function_declaration", Code),
     ("generator_function_declaration", Code),
     ("function_signature", Code),
@@ -211,7 +211,7 @@ fn commands(root: &Path) -> Option<ProjectCommands> {
 fn asks(place: &Path, files: &Files) -> bool {
     files.iter().any(|(path, text)| {
         let Some(manifest) = package(text) else { return false };
-        let names = |key: &str| manifest[key].as_object().is_some_and(|named| !named.is_empty());
+        let names = |key: &str| manifest[key].as_object().is_some_and(|table| !table.is_empty());
         path.starts_with(place)
             && path.ends_with("package.json")
             && ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"]

@@ -24,12 +24,12 @@ pub(super) fn is_current(place: &Path, files: &Files) -> bool {
     let manifest = files.get(&place.join("package.json"));
     let manifest: Option<Value> = manifest.and_then(|text| serde_json::from_str(text).ok());
     let (Some(lock), Some(manifest)) = (lock(place, files), manifest) else { return false };
-    let locked = &lock["packages"][""];
-    let named = |value: &Value| value.as_object().filter(|named| !named.is_empty()).cloned();
-    locked.is_object()
+    let root = &lock["packages"][""];
+    let dependencies = |value: &Value| value.as_object().filter(|table| !table.is_empty()).cloned();
+    root.is_object()
         && ["dependencies", "devDependencies", "optionalDependencies"]
             .into_iter()
-            .all(|key| named(&locked[key]) == named(&manifest[key]))
+            .all(|key| dependencies(&root[key]) == dependencies(&manifest[key]))
 }
 
 /// True if all packages of an up-to-date lock file are installed. Other problems that `npm ls`
@@ -39,9 +39,9 @@ pub(super) fn is_installed(root: &Path, place: &Path, files: &Files) -> bool {
     if !is_current(place, files) {
         return false;
     }
-    let installed = std::fs::read_to_string(root.join(place).join(INSTALLED)).ok();
-    let installed: Option<Value> = installed.and_then(|text| serde_json::from_str(&text).ok());
-    let (Some(lock), Some(installed)) = (lock(place, files), installed) else { return false };
+    let text = std::fs::read_to_string(root.join(place).join(INSTALLED)).ok();
+    let installation: Option<Value> = text.and_then(|text| serde_json::from_str(&text).ok());
+    let (Some(lock), Some(installed)) = (lock(place, files), installation) else { return false };
     let Some(packages) = lock["packages"].as_object() else { return false };
     packages.iter().all(|(path, package)| {
         let is = |key: &str| package[key] == true;

@@ -4,7 +4,7 @@ use super::{package, script};
 use crate::languages::bats;
 use crate::languages::commands::text;
 use crate::languages::one_test::{
-    Named, Project, any_of, below, each, folder_of_manifest, in_folder, same,
+    Project, TestName, any_of, below, each, folder_of_manifest, in_folder, same,
 };
 use crate::shell_quote::quoted;
 
@@ -14,7 +14,7 @@ pub(super) const PASSED: &[&str] =
 
 /// Returns the names under which runners print a test. Most runners show groups by indentation;
 /// vitest and failure reports put the groups and the test on one line.
-pub(super) fn names(test: &Named<'_>) -> Vec<String> {
+pub(super) fn names(test: &TestName<'_>) -> Vec<String> {
     let mut names = vec![test.name().to_owned()];
     if test.parts.len() > 1 {
         names.extend([" ", " > ", " › "].map(|by| test.joined(by)));
@@ -24,14 +24,16 @@ pub(super) fn names(test: &Named<'_>) -> Vec<String> {
     names
 }
 
-pub(super) fn command(tests: &[Named<'_>], project: &Project<'_>) -> Option<String> {
-    let folder_of =
-        |test: &Named<'_>| folder_of_manifest(project.root, test.path, "package.json").to_owned();
+pub(super) fn command(tests: &[TestName<'_>], project: &Project<'_>) -> Option<String> {
+    let folder_of = |test: &TestName<'_>| {
+        folder_of_manifest(project.root, test.path, "package.json").to_owned()
+    };
     let folder = same(tests.iter().map(folder_of))?;
     let files = each(tests, |test| quoted(below(&folder, test.path))).join(" ");
     let manifest = text(project.root, format!("{folder}/package.json").trim_start_matches('/'));
-    let own = manifest.and_then(|text| script(&package(&text)?, "test")).unwrap_or_default();
-    let uses = |runner: &str| own.contains(runner) || project.tests.contains(runner);
+    let script_text =
+        manifest.and_then(|text| script(&package(&text)?, "test")).unwrap_or_default();
+    let uses = |runner: &str| script_text.contains(runner) || project.tests.contains(runner);
     let whole = any_of(&each(tests, |test| regex::escape(&test.joined(" "))));
     let command = if uses("vitest") {
         format!("npx vitest run {files} -t {} --reporter=verbose", quoted(&format!("{whole}$")))

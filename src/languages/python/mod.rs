@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::languages::commands::{ProjectCommands, files_in, text};
-use crate::languages::language::Shape::{Code, Type};
+use crate::languages::language::NodeRole::{Code, Type};
 use crate::languages::language::{
     Imports, Language, PLAIN, Programs, RunnerOutput, Syntax, TestCode,
 };
@@ -144,7 +144,7 @@ const GUIDANCE: &str = "\
       `with` and explicit UTF-8 for files; `if __name__ == \"__main__\":` calls `main()`.\n";
 
 fn commands(root: &Path) -> Option<ProjectCommands> {
-    let configured = root.join("pytest.ini").is_file()
+    let has_pytest = root.join("pytest.ini").is_file()
         || root.join("conftest.py").is_file()
         || root.join("tests/conftest.py").is_file()
         || ["pyproject.toml", "setup.cfg", "tox.ini", "requirements.txt", "requirements-dev.txt"]
@@ -154,7 +154,7 @@ fn commands(root: &Path) -> Option<ProjectCommands> {
     let ruff = root.join("ruff.toml").is_file()
         || text(root, "pyproject.toml").is_some_and(|text| text.contains("[tool.ruff"));
     let lint = if ruff { "ruff check" } else { "" };
-    if configured {
+    if has_pytest {
         return Some(ProjectCommands::new("python3 -m pytest -q", "", lint));
     }
     if test_files(root, "tests").next().is_some() {

@@ -1,7 +1,7 @@
 //! Runs tests of a Python project with pytest or unittest.
 
 use super::commands;
-use crate::languages::one_test::{Named, Project, below, each, same, up_to};
+use crate::languages::one_test::{Project, TestName, below, each, same, up_to};
 use crate::shell_quote::quoted;
 
 pub(super) const PASSED: &[&str] = &[
@@ -12,7 +12,7 @@ pub(super) const PASSED: &[&str] = &[
     r"^(?<name>\w+ \([\w.]+\))(?:\n[^\n]*?)? \.\.\. ok$",
 ];
 
-pub(super) fn names(test: &Named<'_>) -> Vec<String> {
+pub(super) fn names(test: &TestName<'_>) -> Vec<String> {
     let mut names = vec![format!("{}::{}", test.path, test.joined("::"))];
     let (name, groups) = (test.name(), test.parts.len().saturating_sub(1));
     let groups = test.parts[..groups].join(".");
@@ -28,8 +28,8 @@ pub(super) fn names(test: &Named<'_>) -> Vec<String> {
     }
 }
 
-pub(super) fn command(tests: &[Named<'_>], project: &Project<'_>) -> Option<String> {
-    let detected = commands(project.root).map(|own| own.test).unwrap_or_default();
+pub(super) fn command(tests: &[TestName<'_>], project: &Project<'_>) -> Option<String> {
+    let detected = commands(project.root).map(|commands| commands.test).unwrap_or_default();
     let pytest = up_to(project.tests, "pytest");
     let pytest = pytest.or_else(|| {
         let other = project.tests.contains("unittest");
@@ -45,7 +45,7 @@ pub(super) fn command(tests: &[Named<'_>], project: &Project<'_>) -> Option<Stri
         return None;
     }
     // A folder that is no package is where its modules are imported from.
-    let top_of = |test: &Named<'_>| {
+    let top_of = |test: &TestName<'_>| {
         let folder = test.folder_and_file().0;
         let package = project.root.join(folder).join("__init__.py").is_file();
         (if package { "" } else { folder }).to_owned()

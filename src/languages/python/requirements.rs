@@ -13,8 +13,8 @@ pub(super) fn is_file(name: &str) -> bool {
 
 /// Returns the names of the requirement files in a directory.
 pub(super) fn files<'a>(place: &Path, files: &'a Files) -> impl Iterator<Item = &'a str> {
-    let own = files.keys().filter(move |path| path.parent() == Some(place));
-    own.filter_map(|path| path.file_name()?.to_str()).filter(|name| is_file(name))
+    let paths = files.keys().filter(move |path| path.parent() == Some(place));
+    paths.filter_map(|path| path.file_name()?.to_str()).filter(|name| is_file(name))
 }
 
 /// Returns the lines of the requirement files in a directory that name a package from an index, and
@@ -23,26 +23,26 @@ pub(super) fn files<'a>(place: &Path, files: &'a Files) -> impl Iterator<Item = 
 pub(super) fn packages(place: &Path, files: &Files) -> String {
     let texts = self::files(place, files).filter_map(|name| files.get(&place.join(name)));
     let mut packages = false;
-    let mut kept = String::new();
+    let mut lines = String::new();
     for line in texts.flat_map(|text| text.lines()) {
         let word = line.trim_start();
         let option = word.starts_with('-');
         let index = ["--index-url", "--extra-index-url", "-i ", "--no-index", "--hash", "--pre"];
         let package = word.starts_with(|c: char| c.is_ascii_alphanumeric()) && !is_elsewhere(word);
         packages |= package;
-        if package || option && index.iter().any(|known| word.starts_with(known)) {
-            kept.push_str(line);
-            kept.push('\n');
+        if package || option && index.iter().any(|option_name| word.starts_with(option_name)) {
+            lines.push_str(line);
+            lines.push('\n');
         }
     }
-    if packages { kept } else { String::new() }
+    if packages { lines } else { String::new() }
 }
 
 /// True for a path, an archive or a repository instead of a name.
 fn is_elsewhere(line: &str) -> bool {
     let line = line.split(" #").next().unwrap_or(line);
-    let named = line.split([';', ' ', '=', '<', '>', '~', '!']).next().unwrap_or(line);
-    line.contains("://") || named.contains(['/', '\\']) || line.contains("@ file:")
+    let name = line.split([';', ' ', '=', '<', '>', '~', '!']).next().unwrap_or(line);
+    line.contains("://") || name.contains(['/', '\\']) || line.contains("@ file:")
 }
 
 #[cfg(test)]

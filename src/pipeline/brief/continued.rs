@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::{Before, RunId};
+use crate::agent::{EarlierConversation, RunId};
 use crate::artifact::Artifact;
 use crate::pipeline::brief::instructions::{Instructions, instructions};
 use crate::pipeline::brief::part::Part;
@@ -42,7 +42,7 @@ struct Newest {
 
 /// The earlier messages of a continued conversation, and the documents its model has seen.
 pub(crate) struct GoesOn {
-    pub before: Before,
+    pub before: EarlierConversation,
     pub documents: Documents,
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn find(
     if let Some(after) = cut {
         let documents = newest.filter(|newest| Some(&newest.run) == after.as_ref());
         let documents = documents.map(|newest| newest.documents).unwrap_or_default();
-        let before = after.and_then(|after| Before::load(&dir, &after));
+        let before = after.and_then(|after| EarlierConversation::load(&dir, &after));
         return Ok(before.map(|before| GoesOn { before, documents }));
     }
     let Some(newest) = newest else { return Ok(None) };
@@ -76,7 +76,7 @@ pub(crate) fn find(
     if newest.model != player.name || !follows {
         return Ok(None);
     }
-    let before = Before::load(&dir, &newest.run);
+    let before = EarlierConversation::load(&dir, &newest.run);
     let before = before.filter(|before| before.leaves_room(player.config.context_window));
     Ok(before.map(|before| GoesOn { before, documents: newest.documents }))
 }

@@ -62,7 +62,7 @@ fn touched(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<Vec<String>> {
     if let Some(task) = task {
         return Ok(plan.files_of(&task.id).map(str::to_owned).collect());
     }
-    let names = FileNames::of(&run.session.file.idea);
+    let names = FileNames::in_text(&run.session.file.idea);
     let mut paths = git::paths::tracked(run.env.git)?;
     paths.retain(|path| names.has(path));
     paths.extend(plan.tasks.iter().flat_map(Task::files).map(str::to_owned));
@@ -71,7 +71,7 @@ fn touched(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<Vec<String>> {
 
 /// True if a fact names one of these files, or a folder that contains one of them.
 fn is_about(fact: &Fact, touched: &[String]) -> bool {
-    let names = FileNames::of(&fact.text);
+    let names = FileNames::in_text(&fact.text);
     let inner = |c: char| c.is_alphanumeric() || "_./-".contains(c);
     let words: Vec<&str> =
         fact.text.split(|c| !inner(c)).filter(|word| word.ends_with('/')).collect();

@@ -41,7 +41,7 @@ fn task_files(run: &Run<'_>, task: &Task, known: &Known<'_>) -> anyhow::Result<S
     }
     let mut all_paths = git::paths::tracked(run.env.git)?;
     all_paths.retain(|path| !run.env.workspace.private().has(path));
-    let names = FileNames::of(&words);
+    let names = FileNames::in_text(&words);
     let mut paths: Vec<&str> = plan.files_of(&task.id).collect();
     paths.extend(all_paths.iter().map(String::as_str).filter(|path| names.has(path)));
     let (mut out, shown) = file_sections(run, paths, known.files)?;
@@ -69,7 +69,7 @@ fn task_files(run: &Run<'_>, task: &Task, known: &Known<'_>) -> anyhow::Result<S
 /// The files of the session's code, for an actor that corrects it: those that the feedback names
 /// first, then all others that the session changed.
 fn files_to_correct(run: &Run<'_>, feedback: &str) -> anyhow::Result<Vec<String>> {
-    let names = FileNames::of(feedback);
+    let names = FileNames::in_text(feedback);
     let mut session_paths = run.env.workspace.written().paths();
     session_paths.extend(project_files::code_since_start(run, &run.session.tip)?);
     let (mut paths, rest): (Vec<_>, Vec<_>) =

@@ -192,7 +192,7 @@ pub fn describe(
 ) -> anyhow::Result<Description> {
     let source = AsFound { git, commit, private };
     let (mut tree, mut manifests) = (Tree::new(TREE), Manifests::default());
-    let names = FileNames::of(about);
+    let names = FileNames::in_text(about);
     let mut mentions: Vec<(String, String)> = Vec::new();
     source.each_file(&mut |path, content| {
         tree.add(path);

@@ -2,7 +2,7 @@
 //! actor gets them and how they are recorded, as feedback of severity minor, which refuses no draft
 //! and resets no count.
 
-use crate::agent::{Note, Notes};
+use crate::agent::{Notes, UserNote};
 use crate::artifact::{Feedback, FeedbackType, Origin, Severity};
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::sections::section;
@@ -46,22 +46,22 @@ impl Person for ForActor<'_> {
 }
 
 impl Notes for ForActor<'_> {
-    fn waiting(&self) -> anyhow::Result<Vec<Note>> {
+    fn waiting(&self) -> anyhow::Result<Vec<UserNote>> {
         let waiting = self.run.env.typed.waiting().into_iter();
         waiting
             .map(|TypedNote { at, text }| {
                 let variables = Variables { note: text.clone(), ..self.part.variables.clone() };
-                Ok(Note { told: self.run.env.prompts.render(NOTE, &variables)?, at, text })
+                Ok(UserNote { told: self.run.env.prompts.render(NOTE, &variables)?, at, text })
             })
             .collect()
     }
 
-    fn told(&self, notes: &[Note]) -> anyhow::Result<()> {
+    fn mark_sent(&self, notes: &[UserNote]) -> anyhow::Result<()> {
         // If the run is killed here, the note is still waiting when the next run starts. That run
         // finds the note in the transcript and does not send it again.
         let entries = notes.iter().map(|note| self.entry(&note.at, &note.text));
         self.run.give_feedback(entries.collect())?;
-        let as_typed = |note: &Note| TypedNote { at: note.at.clone(), text: note.text.clone() };
+        let as_typed = |note: &UserNote| TypedNote { at: note.at.clone(), text: note.text.clone() };
         self.run.env.typed.told(&notes.iter().map(as_typed).collect::<Vec<_>>());
         Ok(())
     }

@@ -72,7 +72,7 @@ impl Batch {
         (test.one_test.command)(&tests, project).filter(|command| command.len() <= LONGEST)
     }
 
-    fn named(&self) -> Vec<languages::Named<'_>> {
+    fn named(&self) -> Vec<languages::TestName<'_>> {
         self.tests.iter().map(|(_, test)| test.named()).collect()
     }
 
@@ -92,7 +92,7 @@ impl Batch {
         let in_files = Runnable::in_files(self.tests.iter().map(|(_, test)| test));
         let among = if is_alone { Among::Alone } else { Among::Several(&in_files) };
         let outcome =
-            |(_, test): &ToRun| match test.one_test.told(&test.named(), among, &output, &failing) {
+            |(_, test): &ToRun| match test.one_test.verdict(&test.named(), among, &output, &failing) {
                 Some(true) => Named::Passed,
                 Some(false) => Named::Failed,
                 None => Named::Not,

@@ -121,7 +121,7 @@ impl Suite {
     fn told(&self, test: &Runnable, all: &[ToRun]) -> Option<bool> {
         let of_language = |(_, other): &&ToRun| std::ptr::eq(other.one_test, test.one_test);
         let all = Runnable::in_files(all.iter().filter(of_language).map(|(_, other)| other));
-        test.one_test.told(&test.named(), Among::All(&all), &self.output, &self.failing)
+        test.one_test.verdict(&test.named(), Among::All(&all), &self.output, &self.failing)
     }
 }
 

@@ -19,18 +19,18 @@ pub(super) struct Runnable {
 }
 
 impl Runnable {
-    pub(super) fn named(&self) -> languages::Named<'_> {
-        languages::Named { path: &self.path, parts: &self.parts }
+    pub(super) fn named(&self) -> languages::TestName<'_> {
+        languages::TestName { path: &self.path, parts: &self.parts }
     }
 
     /// All tests in the files of these tests.
     pub(super) fn in_files<'r>(
         tests: impl IntoIterator<Item = &'r Self>,
-    ) -> Vec<languages::Named<'r>> {
+    ) -> Vec<languages::TestName<'r>> {
         let files: BTreeMap<&str, &Self> =
             tests.into_iter().map(|test| (test.path.as_str(), test)).collect();
         let tests = |(path, one): (&'r str, &'r Self)| {
-            one.in_file.iter().map(move |parts| languages::Named { path, parts })
+            one.in_file.iter().map(move |parts| languages::TestName { path, parts })
         };
         files.into_iter().flat_map(tests).collect()
     }

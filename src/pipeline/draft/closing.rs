@@ -5,7 +5,7 @@
 use std::cell::Cell;
 use std::fmt::Write as _;
 
-use crate::agent::{AfterWords, Conversation, Ending, Standing};
+use crate::agent::{AfterWords, Conversation, Ending, ClosingCheck};
 use crate::artifact::check::Report;
 use crate::artifact::{Artifact, Task, TaskStatus};
 use crate::git::{self, Oid};
@@ -78,23 +78,23 @@ pub(crate) async fn converse(
 impl Closing<'_, '_> {
     /// Decides about a completed task without a change: its actor is asked once for the change or
     /// for the reason.
-    fn of_unchanged(&self) -> anyhow::Result<Option<Standing>> {
+    fn of_unchanged(&self) -> anyhow::Result<Option<ClosingCheck>> {
         let Some(task) = self.task else { return Ok(None) };
         if !project_files::lacks_change(self.run, task)? {
             return Ok(None);
         }
         if self.asked_why.replace(true) {
-            return Ok(Some(Standing::Ends));
+            return Ok(Some(ClosingCheck::Ends));
         }
         self.run.note(format!("{}: nothing was changed for it; the actor is asked why", task.id));
-        Ok(Some(Standing::Lacks(self.works.no_change(&task.id))))
+        Ok(Some(ClosingCheck::Lacks(self.works.no_change(&task.id))))
     }
 
-    async fn stands(&mut self, outcome: &Outcome) -> anyhow::Result<Standing> {
+    async fn stands(&mut self, outcome: &Outcome) -> anyhow::Result<ClosingCheck> {
         let (run, spec) = (self.run, self.spec);
         match self.tasks()? {
-            Tasks::Open => return Ok(Standing::Open),
-            Tasks::Blocked => return Ok(Standing::Ends),
+            Tasks::Open => return Ok(ClosingCheck::Open),
+            Tasks::Blocked => return Ok(ClosingCheck::Ends),
             Tasks::Done => {}
         }
         // After a branch switch the files in the working tree are not the draft's.
@@ -106,23 +106,23 @@ impl Closing<'_, '_> {
         }
         let tree = run.tree()?;
         if self.told.as_ref() == Some(&tree) {
-            return Ok(Standing::Open);
+            return Ok(ClosingCheck::Open);
         }
         let report = self.report().await?;
         if self.draft.evidence.as_ref().is_some_and(Evidence::lacks_dependencies) {
             // No model can install the missing dependencies.
-            return Ok(Standing::Ends);
+            return Ok(ClosingCheck::Ends);
         }
         let lacks = match report.is_ok() {
             false => self.works.missing(&report),
             true if self.is_rejected_one(&tree)? => self.works.unchanged(),
-            true => return Ok(Standing::Ends),
+            true => return Ok(ClosingCheck::Ends),
         };
         let problem =
             if report.is_ok() { "nothing has changed".to_owned() } else { count(&report) };
         run.note(format!("{}: {problem}; the actor is told", spec.stage));
         self.told = Some(tree);
-        Ok(Standing::Lacks(lacks))
+        Ok(ClosingCheck::Lacks(lacks))
     }
 
     /// The state of the tasks that the conversation is about.
@@ -187,7 +187,10 @@ impl Closing<'_, '_> {
 }
 
 impl Ending for Closing<'_, '_> {
-    fn standing<'a>(&'a mut self, outcome: &'a Outcome) -> BoxFuture<'a, anyhow::Result<Standing>> {
+    fn standing<'a>(
+        &'a mut self,
+        outcome: &'a Outcome,
+    ) -> BoxFuture<'a, anyhow::Result<ClosingCheck>> {
         Box::pin(self.stands(outcome))
     }
 
@@ -225,7 +228,7 @@ impl Ending for Closing<'_, '_> {
     fn after_act(&self) -> anyhow::Result<AfterWords> {
         Ok(match (self.tasks()?, self.task) {
             (Tasks::Done, Some(_)) => match self.of_unchanged()? {
-                Some(Standing::Lacks(what)) => AfterWords::Lacks(what),
+                Some(ClosingCheck::Lacks(what)) => AfterWords::Lacks(what),
                 _ => AfterWords::Ends,
             },
             _ => AfterWords::Ends,

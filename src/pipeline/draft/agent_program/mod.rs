@@ -16,7 +16,7 @@ pub(crate) use worktree::{discard, discard_empty};
 
 use std::cell::RefCell;
 
-use crate::agent::{AfterWords, Conversation, Ending, Standing};
+use crate::agent::{AfterWords, ClosingCheck, Conversation, Ending};
 use crate::error::Error;
 use crate::model::BoxFuture;
 use crate::pipeline::brief::conversation;
@@ -94,12 +94,17 @@ impl TellsRefused<'_> {
 }
 
 impl Ending for TellsRefused<'_> {
-    fn standing<'a>(&'a mut self, outcome: &'a Outcome) -> BoxFuture<'a, anyhow::Result<Standing>> {
+    fn standing<'a>(
+        &'a mut self,
+        outcome: &'a Outcome,
+    ) -> BoxFuture<'a, anyhow::Result<ClosingCheck>> {
         Box::pin(async move {
             let standing = self.inner.standing(outcome).await?;
             Ok(match (standing, self.list()) {
-                (Standing::Lacks(what), Some(list)) => Standing::Lacks(format!("{what}\n\n{list}")),
-                (Standing::Ends, Some(list)) => Standing::Lacks(list),
+                (ClosingCheck::Lacks(what), Some(list)) => {
+                    ClosingCheck::Lacks(format!("{what}\n\n{list}"))
+                }
+                (ClosingCheck::Ends, Some(list)) => ClosingCheck::Lacks(list),
                 (standing, _) => standing,
             })
         })

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use crate::model::meter::Notice;
-use crate::model::{AgentNeeds, OpenWay, Reach, WayOut, Workplace};
+use crate::model::{AgentNeeds, OpenAccess, Reach, ServerAccess, Workplace};
 use crate::workspace::{self, CommandSettings, OwnFiles, Reachable};
 
 /// Returns how a program runs in `folder`, confined like the commands of these settings.
@@ -16,7 +16,7 @@ pub(crate) fn workplace(
 ) -> anyhow::Result<Workplace> {
     let hosts = reachable(&needs.reach);
     let program = commands.confine_program(&needs.title, &needs.env, &hosts)?;
-    let way_out = program.way_out.map(|way| Rc::new(Way(way)) as Rc<dyn WayOut>);
+    let way_out = program.way_out.map(|way| Rc::new(Way(way)) as Rc<dyn ServerAccess>);
     Ok(Workplace { folder, before: program.before, env: program.env, way_out })
 }
 
@@ -44,9 +44,9 @@ pub(crate) fn own_files(needs: &AgentNeeds) -> Vec<OwnFiles> {
 #[derive(Debug)]
 struct Way(Rc<workspace::WayOut>);
 
-impl WayOut for Way {
-    fn open(&self, before: &[std::ffi::OsString], told: Notice) -> std::io::Result<OpenWay> {
+impl ServerAccess for Way {
+    fn open(&self, before: &[std::ffi::OsString], told: Notice) -> std::io::Result<OpenAccess> {
         let workspace::OpenWay { before, descriptor, serving } = self.0.open(before, told)?;
-        Ok(OpenWay { before, descriptor, serving })
+        Ok(OpenAccess { before, descriptor, serving })
     }
 }

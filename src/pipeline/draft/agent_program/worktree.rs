@@ -118,7 +118,7 @@ impl<'a> AgentWorktree<'a> {
         if files.as_ref().is_ok_and(AgentFiles::is_empty) {
             return Ok(());
         }
-        let records = TrustRecords::of_agents(&run.env.git.state_dir());
+        let records = TrustRecords::for_agents(&run.env.git.state_dir());
         if let Ok(files) = &files
             && records.about(&files.text())? == Trust::Given
         {
