@@ -13,7 +13,7 @@ macro_rules! guides {
 
 guides! {
     "agents" "changes" "commands" "configuration" "depth" "evidence" "files" "formats" "gates" "hooks"
-    "knowledge" "merging" "models" "sandbox" "specs" "troubleshooting" "why"
+    "install" "knowledge" "merging" "models" "sandbox" "specs" "troubleshooting" "why"
 }
 
 /// The date of a page, which says nothing that its version does not.

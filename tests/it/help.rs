@@ -37,7 +37,8 @@ fn words_of_gits_are_understood() {
     assert!(help.contains("continue (resume), approve (review --pass)"), "{help}");
 }
 
-fn has(sandbox: &Sandbox, program: &str) -> bool {
+/// True if this program is here; otherwise reports that its test is skipped.
+pub fn has(sandbox: &Sandbox, program: &str) -> bool {
     let has = sandbox.command(program).arg("--version").output().is_ok_and(|o| o.status.success());
     if !has {
         skipped(&format!("what needs {program}, which is not here"));

@@ -117,6 +117,8 @@ mod ideas;
 mod inherit;
 mod init;
 #[cfg(unix)]
+mod install;
+#[cfg(unix)]
 mod instructions;
 mod json;
 mod json_edits;

@@ -45,6 +45,10 @@ _git-cowork() {
     [[ -n ${(M)known:#cowork:*} ]] ||
         zstyle ':completion:*:*:git:*' user-commands $known 'cowork:build software under review'
 }
+# As a file below `fpath`, the script is the body of the function that zsh calls.
+if [[ ${funcstack[1]-} == _git-cowork ]]; then
+    _git-cowork
+fi
 ";
 
 /// Fish's completion of git does not complete the arguments of commands that are not git's.

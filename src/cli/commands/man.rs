@@ -115,9 +115,11 @@ fn write(folder: &Path, pages: &[Page]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// True if the manual is installed, by this command or with the program.
+/// True if the manual is installed, by this command or with the program, where man finds it.
 pub(crate) fn is_installed() -> bool {
-    folders().iter().any(|folder| {
+    let folders = folders();
+    let has_searched = folders.iter().any(|folder| is_searched(folder));
+    folders.iter().filter(|folder| !has_searched || is_searched(folder)).any(|folder| {
         let found = folder.join(format!("man1/{MAIN}.1")).metadata();
         !matches!(found, Err(error) if error.kind() == ErrorKind::NotFound)
     })
@@ -131,8 +133,9 @@ pub(crate) fn suggest(context: &Context) {
     }
 }
 
-/// Folders for the manual: beside the program's folder if that is a `bin` (man looks there by default),
-/// and in the user's data folder.
+/// Folders for the manual, those first that man searches: beside the program's folder if that is a
+/// `bin`, and in the user's data folder. A program that `PATH` has as a link, as uv and pipx make
+/// them, is in a folder that man does not know.
 fn folders() -> Vec<PathBuf> {
     let program = std::env::current_exe().ok();
     let bin = program.as_deref().and_then(Path::parent).filter(|folder| folder.ends_with("bin"));
@@ -140,7 +143,10 @@ fn folders() -> Vec<PathBuf> {
     let set =
         |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let data = set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
-    beside.into_iter().chain(data.map(|data| data.join("man"))).collect()
+    let mut folders: Vec<PathBuf> =
+        beside.into_iter().chain(data.map(|data| data.join("man"))).collect();
+    folders.sort_by_key(|folder| !is_searched(folder));
+    folders
 }
 
 /// True if man searches the folder: it is in `MANPATH`, or beside a folder of `PATH`.
