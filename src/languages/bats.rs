@@ -13,6 +13,7 @@ pub(super) static BATS: Language = Language {
     extensions: &["bats"],
     tests: Some(TestCode {
         head: r#"^\s*@test\s+(?:'(?<name>[^']*)'|"(?<double>[^"]*)")"#,
+        by_path: false,
         mark: "",
         decoration: "",
         group: "",

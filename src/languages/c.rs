@@ -49,6 +49,7 @@ pub(super) static C: Language = Language {
     tests: Some(TestCode {
         // GoogleTest and criterion; check; catch2 and doctest; unity and cmocka.
         head: r#"^\s*(?:(?:TYPED_)?TEST(?:_F|_P)?|Test)\s*\(\s*\w+\s*,\s*(?<name>\w+)|^\s*START_TEST\s*\(\s*(?<check>\w+)|^\s*(?:TEST_CASE|SCENARIO)\s*\(\s*"(?<said>[^"]*)"|^(?:static\s+)?void\s+(?<unity>test_\w+)\s*\((?:void(?:\s*\*\*\s*\w+)?)?\)"#,
+        by_path: false,
         mark: "",
         decoration: "",
         group: "",

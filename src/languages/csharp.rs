@@ -9,6 +9,7 @@ pub(super) static CSHARP: Language = Language {
     extensions: &["cs", "fs", "vb"],
     tests: Some(TestCode {
         head: r"^\s*(?:\[[^\]]*\]\s*)*(?:[\w<>\[\],.?]+\s+)+(?<name>\w+)\s*\(",
+        by_path: false,
         mark: r"\[(?:\w+\.)*(?:Test|TestCase|TestMethod|Fact|Theory)\b",
         decoration: "[",
         group: r"^\s*(?:\w+\s+)*class\s+(?<name>\w+)",

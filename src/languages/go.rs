@@ -35,6 +35,7 @@ pub(super) static GO: Language = Language {
     },
     tests: Some(TestCode {
         head: r"^func\s+(?<name>(?:Test|Fuzz|Example)\w*)\s*\(",
+        by_path: false,
         mark: "",
         decoration: "",
         group: "",

@@ -26,6 +26,7 @@ pub(super) static JAVA: Language = Language {
     is_private: |_, _, head| head.split_whitespace().any(|word| word == "private"),
     tests: Some(TestCode {
         head: r"^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:[\w<>\[\],.?]+\s+)*(?:void|fun|[\w<>\[\]]+)\s+(?<name>\w+|`[^`]+`)\s*\(",
+        by_path: false,
         mark: r"@(?:\w+\.)*(?:Test|ParameterizedTest|RepeatedTest|TestFactory|Property)\b",
         decoration: "@",
         group: r"^\s*(?:[\w@]+\s+)*(?:class|object)\s+(?<name>\w+)",

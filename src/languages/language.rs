@@ -158,9 +158,11 @@ pub struct Imports {
 /// nothing.
 #[derive(Debug)]
 pub struct TestCode {
-    /// The start of a test; the first group that matches is the name. If this pattern is empty, the
-    /// whole file is one test.
+    /// The start of a test; the first group that matches is the name.
     pub head: &'static str,
+    /// True if any file may hold such starts by chance, so that only a file with the path of a test
+    /// has tests; without a start, that whole file is one test.
+    pub by_path: bool,
     /// A line before the head that marks a test; needed if the head matches any function.
     pub mark: &'static str,
     /// The start of a line with attributes or decorators; not a pattern.

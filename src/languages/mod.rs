@@ -122,7 +122,7 @@ pub fn detect_commands(root: &Path, template: &str) -> ProjectCommands {
     // A stable sort puts the template's language first.
     languages.sort_by_key(|language| !language.is_called(template));
     let commands = languages.iter().find_map(|language| (language.commands)(root));
-    makefile::complete(commands.unwrap_or_default(), root)
+    shell::complete(makefile::complete(commands.unwrap_or_default(), root), root)
 }
 
 /// Returns the function that reads the test command from a file with this name.

@@ -57,6 +57,8 @@ tests/sum.cc | adds | yes | 1/2 Test #1: Sums.adds ........................   Pa
 tests/test_sum.c | test_adds | yes | tests/test_sum.c:9:test_adds:PASS\ntests/test_sum.c:9:test_more:FAIL: Expected 1 Was 2\n
 tests/test_sum.c | test_adds | no | 1/1 Test #1: test_sum .........................   Passed    0.00 sec\n
 test/a.bats | adds two | yes | 1..2\nok 1 adds two\nok 2 adds two more # skip\n
+test.sh | test_adds | yes | ok 1 - test_adds\nok 2 - test_adds_more\n1..2\n
+t/t0001-add.t | adds | no | ok 1 - lists\nok 2 # skip adds (missing PERL)\n1..2\n
 "##;
 
 pub(super) fn parts_of(name: &str) -> Vec<String> {
@@ -297,6 +299,15 @@ fn each_language_runs_one_test_alone() {
         ),
         (&[], "make test", "tests/sum.c", &["test_adds"], ""),
         (&[], "make", "a.bats", &["adds two"], "bats --tap --filter '^adds two$' a.bats"),
+        (&[("test.sh", "#!/bin/sh\n")], "make", "test.sh", &["test_adds"], "sh test.sh"),
+        (
+            &[("t/t0001.sh", "#!/bin/bash\ntest_expect_success 'adds' ':'\n")],
+            "",
+            "t/t0001.sh",
+            &["adds"],
+            "cd t && bash ./t0001.sh",
+        ),
+        (&[("t/a.t", "#!/usr/bin/perl\n")], "prove", "t/a.t", &["adds"], ""),
     ] {
         assert_eq!(alone(files, tests, path, parts), command);
     }

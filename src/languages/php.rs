@@ -10,6 +10,7 @@ pub(super) static PHP: Language = Language {
     manifests: &["composer.json"],
     tests: Some(TestCode {
         head: r#"^\s*(?:(?:final|public|protected|static)\s+)*function\s+(?<name>test\w*)\s*\(|^\s*(?:it|test)\(\s*(?:'(?<single>[^']*)'|"(?<double>[^"]*)")"#,
+        by_path: false,
         mark: "",
         decoration: "",
         group: r"^\s*(?:(?:final|abstract)\s+)*class\s+(?<name>\w+)",

@@ -18,6 +18,7 @@ pub(super) static RUBY: Language = Language {
     other_files: &["Rakefile"],
     tests: Some(TestCode {
         head: r#"^\s*(?:[xf]?(?:it|specify|example|scenario|test)\s*\(?\s*(?:'(?<name>[^']*)'|"(?<double>[^"]*)")|def\s+(?<function>test_\w+))"#,
+        by_path: false,
         mark: "",
         decoration: "",
         group: r#"^\s*(?:RSpec\.)?(?:x?describe|x?context|feature|class|module)\s+['"]?(?<name>[^'"\s]+)"#,

@@ -39,6 +39,10 @@ fn commands_of_each_kind_of_project_are_found() {
         (&[("test_todo.py", "import unittest\n")], ["python3 -m unittest", "", ""]),
         (&[("pyproject.toml", "[project]")], ["", "", ""]),
         (&[("Makefile", "test := 1\nbuild : x\n")], ["", "make build", ""]),
+        (&[("test.sh", "echo 1..0\n")], ["sh test.sh", "", ""]),
+        (&[("tests/run.sh", "#!/usr/bin/env bash\n")], ["bash tests/run.sh", "", ""]),
+        (&[("test.sh", "#!/usr/bin/python3\n")], ["", "", ""]),
+        (&[("test.sh", ""), ("Makefile", "test: x\n")], ["make test", "", ""]),
         (&[("README.md", "")], ["", "", ""]),
     ] {
         assert_eq!(detected(files, ""), commands, "{files:?}");

@@ -49,6 +49,7 @@ pub(super) static JAVASCRIPT: Language = Language {
     },
     tests: Some(TestCode {
         head: r#"^\s*(?:await\s+)?(?:[xf]?(?:it|test|specify)|[xf]test)(?:\.\w+)*(?:\([^'"`]*\)|`[^`]*`)?\(\s*(?:'(?<name>[^']*)'|"(?<double>[^"]*)"|`(?<back>[^`]*)`)"#,
+        by_path: false,
         mark: "",
         decoration: "",
         group: r#"^\s*[xf]?(?:describe|context|suite)(?:\.\w+)*\(\s*['"`](?<name>[^'"`]*)['"`]"#,

@@ -33,6 +33,7 @@ pub(super) static PYTHON: Language = Language {
     is_private: |name, _, _| name.starts_with('_'),
     tests: Some(TestCode {
         head: r"^\s*(?:async\s+)?def\s+(?<name>test\w*)\s*\(",
+        by_path: false,
         mark: "",
         decoration: "@",
         group: r"^\s*class\s+(?<name>\w+)",

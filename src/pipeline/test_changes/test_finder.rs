@@ -93,10 +93,13 @@ pub(crate) fn knows(path: &str) -> bool {
 pub(crate) fn tests_in(path: &str, text: &str) -> Option<Vec<Test>> {
     let language = languages::of_file(path)?;
     let patterns = patterns(language)?;
-    let mut tests = match patterns.head {
-        Some(_) => Finder::new(patterns).run(text),
-        None => whole(patterns, path, text),
+    let mut tests = match patterns.code.by_path {
+        true if !is_test_path(path) => Vec::new(),
+        _ => Finder::new(patterns).run(text),
     };
+    if patterns.code.by_path && is_test_path(path) && tests.is_empty() {
+        tests.push(whole(patterns, text));
+    }
     if text.lines().any(|line| shows(&patterns.skip_all, line)) {
         tests.iter_mut().for_each(|test| test.skips += 1);
     }
@@ -121,13 +124,10 @@ fn lines<'a>(patterns: &Patterns, text: &'a str) -> impl Iterator<Item = &'a str
     })
 }
 
-fn whole(patterns: &Patterns, path: &str, text: &str) -> Vec<Test> {
-    if !is_test_path(path) {
-        return Vec::new();
-    }
+fn whole(patterns: &Patterns, text: &str) -> Test {
     let sum = |form| lines(patterns, text).map(|line| count(form, line)).sum();
     let (skips, assertions) = (sum(&patterns.skip), sum(&patterns.assertion));
-    vec![Test { name: String::new(), skips, assertions }]
+    Test { name: String::new(), skips, assertions }
 }
 
 /// An open group: its indentation, its name, and whether it skips its tests.

@@ -75,7 +75,18 @@ fn tests_are_found_with_their_marks_and_assertions() {
         ("SumTest.php", php, &[("SumTest › testAdds", 0, 1), ("SumTest › testSkipped", 1, 0)]),
         ("a.bats", bats, &[("adds", 1, 1)]),
         ("tests/run.sh", "set -e\ntest -f x\n# test -f y\n[ 1 = 1 ] || exit 1\n", &[("", 0, 2)]),
+        (
+            "test.sh",
+            "run() {\n    :\n}\n\ntest_adds() {\n    assert_is 1 1\n}\n\nfunction testLists () {\n    skip\n}\n",
+            &[("test_adds", 0, 1), ("testLists", 1, 0)],
+        ),
+        (
+            "t/t0001-add.t",
+            "test_expect_success 'adds' '\n\ttest_cmp a b\n'\ntest_expect_success PERL,TTY \"lists\" '\n\tgrep -q a b\n'\n",
+            &[("adds", 0, 1), ("lists", 0, 2)],
+        ),
         ("lib/run.sh", "test -f x\n", &[]),
+        ("lib/net.sh", "test_connection() {\n    [ -n x ]\n}\n", &[]),
     ] {
         let tests: Vec<_> = tests.iter().map(|(name, s, a)| ((*name).to_owned(), *s, *a)).collect();
         assert_eq!(found(path, text), tests, "{path}");
