@@ -183,7 +183,7 @@ impl DraftState {
         let text = |key| entry.trailers.get(key).unwrap_or_default();
         self.credit = Credit::in_entry(entry);
         text(key::ACTOR_SAID).clone_into(&mut self.words);
-        self.code_words = CodeWords::of(&entry.trailers);
+        self.code_words = CodeWords::parse(&entry.trailers);
         self.self_review = SelfReview::parse(text(key::SELF_REVIEW));
         self.taken = Taken::parse(text(key::ACTOR_MODEL));
     }
@@ -328,7 +328,7 @@ pub(crate) struct CodeWords(Vec<String>);
 
 impl CodeWords {
     /// The words that a draft's trailers contain.
-    pub(crate) fn of(trailers: &Trailers) -> Self {
+    pub(crate) fn parse(trailers: &Trailers) -> Self {
         Self(trailers.all(key::CODE_SAID).map(str::to_owned).collect())
     }
 
@@ -408,7 +408,7 @@ mod tests {
         words.note(&said("Named the file.", ""), false);
         let mut trailers = Trailers::default();
         words.values().iter().for_each(|one| trailers.push(key::CODE_SAID, one));
-        assert_eq!(CodeWords::of(&trailers), words);
+        assert_eq!(CodeWords::parse(&trailers), words);
         assert_eq!(words.whole(), "It adds.");
         let corrections: Vec<&str> = words.corrections().collect();
         assert_eq!(corrections, ["The `?` is there.", "Named the file."]);

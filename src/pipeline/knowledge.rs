@@ -11,7 +11,7 @@ use crate::artifact::knowledge::{
 use crate::artifact::record_diff::count;
 use crate::gate::{Gate, Learned, LearnedDecision, Mode};
 use crate::git;
-use crate::pipeline::files::open_gate;
+use crate::pipeline::files::approved_content;
 use crate::pipeline::run::Run;
 use crate::record::knowledge::{self, KnowledgeDecision};
 use crate::record::{self, Recorded};
@@ -125,7 +125,7 @@ fn ask(
         let question = Learned { count: proposals.len(), sessions, diff: &diff, editor };
         let title = "facts about the project are proposed";
         let remarks = diff.lines().filter(|line| !line.starts_with("@@")).map(str::to_owned);
-        open_gate::open_menu(run, title, Learned::choices(), remarks.collect());
+        approved_content::open_menu(run, title, Learned::choices(), remarks.collect());
         let decision = gate.learned(&question);
         run.env.gates.close(None);
         let new_text = match decision? {

@@ -4,16 +4,15 @@
 use crate::artifact::{Origin, Store, Task};
 use crate::gate::clean::clean;
 use crate::gate::{self, Gate, Mode};
-use crate::git;
 use crate::instructions::{instructs_agents, why_protected};
-use crate::pipeline::files::open_gate;
+use crate::pipeline::files::approved_content;
 use crate::pipeline::outcome::BlockReason;
 use crate::pipeline::run::Run;
 use crate::pipeline::step::{Step, StepResult, Stop};
-use crate::record;
 use crate::session::Verdict;
 use crate::stages::StageSpec;
 use crate::workspace::{Proposed, user_files};
+use crate::{git, record};
 
 /// The section of the delivery report that lists changes left to a person.
 pub(crate) const LEFT: &str = "## Left to a person";
@@ -138,7 +137,7 @@ fn allows(
     mut shown: Vec<String>,
 ) -> anyhow::Result<bool> {
     shown.push(question.to_owned());
-    open_gate::open_menu(run, "your files", gate::yes_or_no(), shown);
+    approved_content::open_menu(run, "your files", gate::yes_or_no(), shown);
     let yes = gate.allow(question);
     run.env.gates.close(None);
     yes

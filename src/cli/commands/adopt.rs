@@ -184,7 +184,7 @@ fn branch(git: &Git, refs: &RefNames, args: &AdoptArgs) -> anyhow::Result<Branch
             .into());
     }
     let title = title(&name);
-    let work = Adopted::of(git, (&name, &title), &tip, commits)?;
+    let work = Adopted::read(git, (&name, &title), &tip, commits)?;
     if work.is_empty() {
         return Err(Error::repository(format!(
             "nothing to adopt: '{name}' has no change that is not in {shown}"

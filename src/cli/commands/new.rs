@@ -110,39 +110,11 @@ fn start(context: &Context, args: NewArgs, writes: bool) -> Answer {
     preflight::check(git, &refs)?;
     // Nobody writes an idea for nothing.
     let opened = writes.then(|| models::open(context)).transpose()?;
-    let from = args.from.as_ref().map(|from| Inheritance::read(git, &refs, from)).transpose()?;
-    let choice = Choice { tag: args.tag.as_deref(), task: args.task.as_deref() };
-    let (folder, idea) = match &args.file {
-        Some(path) => match Given::at(context, path, choice)? {
-            Some(Given::Specs(specs)) => (Some(*specs), None),
-            Some(Given::Idea(idea)) => (None, Some(idea)),
-            None => (None, None),
-        },
-        None => (None, None),
-    };
-    if folder.is_some() && from.is_some() {
-        return Err(Error::usage("a session starts from a folder or from a stage, not from both")
-            .hint("leave out --from, or give the idea as a file")
-            .into());
-    }
-    let specified = folder.as_ref().map(|folder| specified(git, folder, args.base.as_deref()));
-    let specified = specified.transpose()?;
-    let (idea, title) = match (&from, folder.as_ref().zip(specified.as_ref())) {
-        (_, Some((folder, found))) => (folder.idea(found), found.title.clone()),
-        (Some(from), None) if args.idea.is_empty() && args.file.is_none() => {
-            (from.idea.clone(), from.title.clone())
-        }
-        _ => {
-            let read = || text_input::text(context, &args.idea, args.file.as_deref(), "idea");
-            let idea = idea.map_or_else(read, Ok)?;
-            let title = preflight::first_line(&idea).to_owned();
-            (idea, title)
-        }
-    };
+    let origin = Start::parse(context, git, &refs, &args)?;
     context.mode()?;
     let named = args.name.as_ref().or(context.global.session.as_ref());
-    let words = specified.as_ref().map_or(preflight::first_line(&idea), |found| &found.words);
-    let beginning = || match &from {
+    let words = origin.words();
+    let beginning = || match &origin.from {
         Some(from) if args.base.is_none() => base_of(git, from),
         _ => base(context, git, &refs, args.base.as_deref()),
     };
@@ -163,18 +135,20 @@ fn start(context: &Context, args: NewArgs, writes: bool) -> Answer {
         dependencies::require(context, &held, &own_name, dependencies::AGAIN)?;
     }
     let depth = |suggested| {
-        let (idea, from, stop_after) = (&idea[..], from.as_ref(), args.stop_after);
-        let planned = specified.as_ref().is_some_and(|found| found.open > 0);
+        let (idea, from, stop_after) = (&origin.idea[..], origin.from.as_ref(), args.stop_after);
+        let planned = origin.specs.as_ref().is_some_and(|(_, specified)| specified.open > 0);
         let work = ChosenBy { idea, start: begins_at, from, planned, stop_after, suggested };
         choose_depth::choose(git, context.config()?, args.depth, &work)
     };
     // Report contradicting options before any model request.
     depth(None)?;
     let models = opened.map_or_else(|| models::open(context), Ok)?;
-    let first = match &folder {
+    let first = match &origin.specs {
         // No request is needed: the folder already has a name and a title.
         Some(_) => FirstAnswer::default(),
-        None => first_request::ask(context, &models, &Work { idea: &idea, named, parent: None })?,
+        None => {
+            first_request::ask(context, &models, &Work { idea: &origin.idea, named, parent: None })?
+        }
     };
     let name = match first_request::words(&first) {
         Some(words) => free_name(git, &refs, named, words, begins_at)?,
@@ -183,25 +157,24 @@ fn start(context: &Context, args: NewArgs, writes: bool) -> Answer {
     let held = first_request::hold_as(context, held, &own_name, &name, COMMAND)?;
     let chosen = depth(first.depth.map(|depth| (depth, first.reason.clone())))?;
     let (base, start) = found.map_or_else(beginning, Ok)?;
-    let artifacts = match (&from, &args.from) {
+    let artifacts = match (&origin.from, &args.from) {
         (Some(from), Some(of)) => Some(artifacts(git, from, of, &name, &start)?),
         _ => None,
     };
-    let brought = folder.as_ref().zip(specified.as_ref());
     // Only the depth `quick` can use the folder's plan: other depths have documents that the folder
     // does not contain.
-    let drafted = brought.filter(|_| chosen.depth == Depth::Quick).map(|(folder, found)| {
-        let (begun, drafted) = folder.begun(git, &start, found);
-        (begun, Some(drafted))
-    });
-    let (begun, drafted) = drafted.map_or((None, None), |(begun, drafted)| (Some(begun), drafted));
+    let specs = origin.specs.as_ref();
+    let plan = specs
+        .filter(|_| chosen.depth == Depth::Quick)
+        .map(|(folder, specified)| folder.begun(git, &start, specified));
+    let (begun, drafted) = plan.unzip();
     let file = SessionFile {
         origin: begun.as_ref().map(|begun| begun.origin.clone()),
         schema_version: SCHEMA_VERSION.to_owned(),
         id: uuid::Uuid::now_v7().to_string(),
         name: name.to_string(),
-        title: subject_line(&first.title.unwrap_or(title)),
-        idea,
+        title: subject_line(&first.title.unwrap_or(origin.title)),
+        idea: origin.idea,
         language: first.language,
         depth: chosen.depth,
         base,
@@ -209,16 +182,22 @@ fn start(context: &Context, args: NewArgs, writes: bool) -> Answer {
         ..SessionFile::default()
     };
     let draft = begun.map(|begun| FirstDraft { stage: Stage::Plan, text: begun.plan });
-    let says_depth = true;
-    let beginning =
-        NewSession { file, start, artifacts, from, says_depth, draft, worktree: linked };
+    let beginning = NewSession {
+        file,
+        start,
+        artifacts,
+        from: origin.from,
+        says_depth: true,
+        draft,
+        worktree: linked,
+    };
     let (held, session) = new_session::begin(context, held, &refs, &name, beginning)?;
     text_input::sent(git, "idea", &session.file.idea);
     let (branch, title) = (refs.short_branch(&name), session.file.title.clone());
     context.ui.emit(Event::SessionStarted { branch, resumed: false, title });
     choose_depth::tell(context, &session, &chosen);
-    if let Some((folder, found)) = brought {
-        folder.tell(context, found, chosen.depth, drafted.as_ref());
+    if let Some((folder, specified)) = specs {
+        folder.tell(context, specified, chosen.depth, drafted.as_ref());
     }
     if !here {
         let then = dependencies::resume_in(context, &held, &name)?;
@@ -228,10 +207,63 @@ fn start(context: &Context, args: NewArgs, writes: bool) -> Answer {
     run::run_session(context, &held, &models, session, extent)
 }
 
-/// Reads a folder's specification. File names without a folder are looked up in the start commit.
-fn specified(git: &Git, folder: &SpecFolder, base: Option<&str>) -> anyhow::Result<Specified> {
-    let start = git.resolve(base.unwrap_or("HEAD"))?;
-    Ok(folder.specified(git, start.as_ref())?)
+/// What a session starts from: an idea in words or in a file, a folder of specifications, or a stage of
+/// another session.
+struct Start {
+    idea: String,
+    title: String,
+    /// The folder, and what its specifications say.
+    specs: Option<(SpecFolder, Specified)>,
+    /// The stage of another session.
+    from: Option<Inheritance>,
+}
+
+impl Start {
+    fn parse(
+        context: &Context,
+        git: &Git,
+        refs: &RefNames,
+        args: &NewArgs,
+    ) -> anyhow::Result<Self> {
+        let from = args.from.as_ref().map(|from| Inheritance::read(git, refs, from)).transpose()?;
+        let choice = Choice { tag: args.tag.as_deref(), task: args.task.as_deref() };
+        let file = args.file.as_deref();
+        let input = file.map(|path| Given::at(context, path, choice)).transpose()?.flatten();
+        let (idea, title, specs) = match (input, &from) {
+            (Some(Given::Specs(_)), Some(_)) => {
+                let message = "a session starts from a folder or from a stage, not from both";
+                return Err(Error::usage(message)
+                    .hint("leave out --from, or give the idea as a file")
+                    .into());
+            }
+            (Some(Given::Specs(folder)), None) => {
+                // File names without a folder are looked up in the start commit.
+                let start = git.resolve(args.base.as_deref().unwrap_or("HEAD"))?;
+                let specified = folder.specified(git, start.as_ref())?;
+                (folder.idea(&specified), specified.title.clone(), Some((*folder, specified)))
+            }
+            (None, Some(from)) if args.idea.is_empty() && file.is_none() => {
+                (from.idea.clone(), from.title.clone(), None)
+            }
+            (input, _) => {
+                let idea = match input {
+                    Some(Given::Idea(idea)) => idea,
+                    _ => text_input::text(context, &args.idea, file, "idea")?,
+                };
+                let title = preflight::first_line(&idea).to_owned();
+                (idea, title, None)
+            }
+        };
+        Ok(Self { idea, title, specs, from })
+    }
+
+    /// The words that the session is named after.
+    fn words(&self) -> &str {
+        match &self.specs {
+            Some((_, specified)) => &specified.words,
+            None => preflight::first_line(&self.idea),
+        }
+    }
 }
 
 /// The base of the other session from which this session starts, and the base's commit.

@@ -56,7 +56,7 @@ impl Adopted {
     ///
     /// # Errors
     /// Git cannot be read.
-    pub(crate) fn of(
+    pub(crate) fn read(
         git: &Git,
         (branch, title): (&str, &str),
         tip: &Oid,

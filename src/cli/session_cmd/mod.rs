@@ -14,7 +14,6 @@ pub(crate) mod event_log;
 pub(crate) mod fetch_consent;
 pub(crate) mod find;
 pub(crate) mod first_request;
-pub(crate) mod from_files;
 pub(crate) mod lock;
 pub(crate) mod models;
 pub(crate) mod new_session;

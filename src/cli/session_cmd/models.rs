@@ -32,7 +32,7 @@ pub(crate) fn open(context: &Context) -> anyhow::Result<Models> {
         context
             .warn(format!("{file} in your prompts folder is no prompt's name, so nothing uses it"));
     }
-    let recording = Recorded::of(context)?;
+    let recording = Recorded::open(context)?;
     let configs = match recording {
         Some(_) => Vec::new(),
         None => chosen(context)?,
@@ -99,7 +99,7 @@ enum Recorded {
 }
 
 impl Recorded {
-    fn of(context: &Context) -> anyhow::Result<Option<Self>> {
+    fn open(context: &Context) -> anyhow::Result<Option<Self>> {
         let recording = match (&context.global.replay, context.embedded) {
             (Some(path), None) => Self::Strict(Replay::open(path)?),
             (_, Some((source, text))) => Self::Strict(Replay::parse(source, text)?),

@@ -28,7 +28,7 @@ pub(crate) fn may_leave(
     target: &Oid,
     what: &str,
 ) -> anyhow::Result<()> {
-    let leaving = Discarded::of(git, &context.refs()?, session, target)?;
+    let leaving = Discarded::find(git, &context.refs()?, session, target)?;
     leaving.say(context.ui.as_ref(), what);
     if context.mode()? != Mode::Ask || !leaving.may_surprise() {
         return Ok(());

@@ -23,7 +23,7 @@ pub(crate) struct Others<'a> {
 impl<'a> Others<'a> {
     /// `None` if responses are replayed or recorded, because a recording contains the responses of
     /// only one run.
-    pub(crate) fn of(context: &'a Context, models: &'a Models) -> Option<Self> {
+    pub(crate) fn new(context: &'a Context, models: &'a Models) -> Option<Self> {
         let global = &context.global;
         let is_replay = context.embedded.is_some() || global.replay.is_some();
         let live = !models.settings.is_empty() && !is_replay && global.record.is_none();

@@ -128,7 +128,7 @@ pub(crate) fn with_pipeline<T>(
         guide: guide.as_ref(),
         untold: &untold,
     });
-    let others = Others::of(context, models);
+    let others = Others::new(context, models);
     let env = Env {
         git: &held.git,
         refs: &refs,

@@ -34,7 +34,7 @@ pub(super) struct Found {
 
 impl Found {
     /// Lists a folder and the folders in it, to this depth.
-    pub(super) fn of(folder: &Path, depth: usize) -> std::io::Result<Self> {
+    pub(super) fn in_folder(folder: &Path, depth: usize) -> std::io::Result<Self> {
         let mut all = Self::default();
         all.look(folder, "", depth)?;
         // What is below a depth that was asked for is not left out.
@@ -44,7 +44,7 @@ impl Found {
     }
 
     pub(super) fn whole(folder: &Path) -> std::io::Result<Self> {
-        Self::of(folder, DEEPEST)
+        Self::in_folder(folder, DEEPEST)
     }
 
     /// The kind of the folder. A link counts as a file here, so that it is named and not passed over.
@@ -175,7 +175,9 @@ pub(super) fn markdown_idea(
         .skip(1)
         .zip(shown.ancestors().skip(1).map(Some).chain([None].into_iter().cycle()));
     for (path, name) in above.take_while(|(path, _)| top.is_some_and(|top| path.starts_with(top))) {
-        let Some(kind) = Found::of(path, 1).ok().and_then(|found| found.kind()) else { continue };
+        let Some(kind) = Found::in_folder(path, 1).ok().and_then(|found| found.kind()) else {
+            continue;
+        };
         let name = name.filter(|name| !name.as_os_str().is_empty()).unwrap_or(path);
         let text = format!("{place} is a part of {}, which is of {}", name.display(), kind.name);
         return Err(Error::usage(text).hint(command(name)));

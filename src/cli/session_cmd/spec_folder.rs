@@ -105,7 +105,7 @@ fn folder(
     let (root, shown, found) =
         whole_of(kind, &full, path).unwrap_or((full, path.to_owned(), files));
     let content = spec_files::read(&root, &shown, kind, found, choice.task)?;
-    let specs = SpecFolder::of(context, kind, (path, &root), content, choice);
+    let specs = SpecFolder::new(context, kind, (path, &root), content, choice);
     Ok(Given::Specs(Box::new(specs)))
 }
 
@@ -113,7 +113,7 @@ fn folder(
 /// path in messages, and its files.
 fn whole_of(kind: &SpecKind, full: &Path, path: &Path) -> Option<(PathBuf, PathBuf, Found)> {
     let above = full.parent()?;
-    let files = Found::of(above, 1).ok()?;
+    let files = Found::in_folder(above, 1).ok()?;
     let name = full.file_name()?.to_str()?;
     let place = path.parent().filter(|above| !above.as_os_str().is_empty());
     let place = place.map_or_else(|| path.join(".."), Path::to_owned);
@@ -143,7 +143,7 @@ fn file(
     let is_alone = name.ends_with(".md") && id.is_none();
     if is_alone {
         let content = (vec![alone], Vec::new());
-        return Ok(Some(SpecFolder::of(context, kind, (path, full), content, choice)));
+        return Ok(Some(SpecFolder::new(context, kind, (path, full), content, choice)));
     }
     if choice.task.is_some() && name.ends_with(".md") {
         let text = format!("--task does not apply: {} is one task", path.display());
@@ -152,11 +152,12 @@ fn file(
     let task = choice.task.or(id.as_deref().filter(|_| name.ends_with(".md")));
     let place = path.parent().unwrap_or(path);
     let folder = folder.canonicalize().map_err(|error| cannot(error.to_string()))?;
-    let lookup = || Found::of(&folder, 0).map(|found| (folder.clone(), place.to_owned(), found));
+    let lookup =
+        || Found::in_folder(&folder, 0).map(|found| (folder.clone(), place.to_owned(), found));
     let whole = whole_of(kind, &folder, place).map_or_else(lookup, Ok);
     let (root, shown, found) = whole.map_err(|error| cannot(error.to_string()))?;
     let content = spec_files::read(&root, &shown, kind, found, task)?;
-    Ok(Some(SpecFolder::of(context, kind, (path, full), content, Choice { task, ..choice })))
+    Ok(Some(SpecFolder::new(context, kind, (path, full), content, Choice { task, ..choice })))
 }
 
 /// Refuses a link: whoever wrote it would decide what a model reads, and is recorded as the idea.
@@ -172,7 +173,7 @@ fn refuse_link(full: &Path, path: &Path) -> anyhow::Result<()> {
 }
 
 impl SpecFolder {
-    fn of(
+    fn new(
         context: &Context,
         kind: &'static SpecKind,
         (path, full): (&Path, &Path),

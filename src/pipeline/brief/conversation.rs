@@ -12,7 +12,7 @@ use crate::pipeline::brief::part::{self, Part};
 use crate::pipeline::brief::part_files::{self, Known};
 use crate::pipeline::brief::sections::{artifacts, artifacts_of_change, context_of, section};
 use crate::pipeline::brief::{
-    draft_ids, knowledge, open_feedback, reader, repository, typed_notes,
+    draft_ids, instructions, open_feedback, reader, repository, typed_notes,
 };
 use crate::pipeline::evidence::{Evidence, recorded};
 use crate::pipeline::files::project_files;
@@ -81,12 +81,10 @@ pub(crate) async fn converse_with(
             )
             .into());
         }
-        run.env.sink.emit(Event::Note {
-            text: format!(
-                "{stage}: the {role}'s context window is full; its conversation restarts from the \
-                 files written so far"
-            ),
-        });
+        run.note(format!(
+            "{stage}: the {role}'s context window is full; its conversation restarts from the \
+             files written so far"
+        ));
         let more = whole.outcome.guard_refusals;
         whole = converse_once(run, part, (model, refusals + more), restarts, ending).await?;
         whole.outcome.guard_refusals += more;
@@ -295,7 +293,7 @@ fn background(run: &Run<'_>, part: &Part<'_>) -> anyhow::Result<String> {
     if judges {
         return Ok(out);
     }
-    out += &knowledge::known_facts(run, part.task)?;
+    out += &instructions::known_facts(run, part.task)?;
     out += &repository::code_so_far(run, part.task)?;
     out += &part_files::written_before(run, part.task)?;
     let is_shown = |_: &str, text: &str| repository.contains(text.trim_end());

@@ -4,7 +4,6 @@ pub(crate) mod continued;
 pub(crate) mod conversation;
 pub(crate) mod draft_ids;
 pub(crate) mod instructions;
-mod knowledge;
 pub(crate) mod open_feedback;
 pub(crate) mod part;
 pub(crate) mod part_files;

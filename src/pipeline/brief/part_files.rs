@@ -11,7 +11,7 @@ use crate::pipeline::brief::instructions::{Instructions, instructions};
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::repository::Files;
 use crate::pipeline::brief::sections::section;
-use crate::pipeline::files::{project_files, task_files};
+use crate::pipeline::files::project_files;
 use crate::pipeline::prompts::TaskItem;
 use crate::pipeline::run::Run;
 
@@ -208,8 +208,8 @@ fn numbers(id: &str) -> Vec<u32> {
 /// conversation that was cut off.
 pub(crate) fn written_before(run: &Run<'_>, task: Option<&Task>) -> anyhow::Result<String> {
     let Some(task) = task else { return Ok(String::new()) };
-    let others = task_files::left_to_others(run, task)?;
-    let mut paths = task_files::uncommitted_code(run)?;
+    let others = project_files::left_to_others(run, task)?;
+    let mut paths = project_files::uncommitted_code(run)?;
     paths.retain(|path| !others.contains_key(path));
     let title = "Files already written that will be part of this task's commit";
     Ok(section(title, &paths.join("\n"), TOLD))

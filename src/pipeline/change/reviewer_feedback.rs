@@ -4,7 +4,7 @@ use crate::artifact::sections::{Change, Record};
 use crate::artifact::{Artifact, IdKind, Ledger, Origin, Plan, Task, TaskStatus};
 use crate::error::Error;
 use crate::git;
-use crate::pipeline::files::task_files;
+use crate::pipeline::files::project_files;
 use crate::pipeline::run::Run;
 use crate::record::{self, ApprovedContent, Recorded, ReviewRecord};
 use crate::session::{Verdict, recorded_files, subject_line};
@@ -123,7 +123,7 @@ fn plan_for(run: &Run<'_>, comments: &str) -> anyhow::Result<Option<ApprovedCont
 
 /// Completes a review task if its actor has changed code and has not marked the task as blocked.
 pub(crate) fn close_review_task(run: &Run<'_>, task: &Task) -> anyhow::Result<()> {
-    if !task.is_from_review() || task_files::uncommitted_code(run)?.is_empty() {
+    if !task.is_from_review() || project_files::uncommitted_code(run)?.is_empty() {
         return Ok(());
     }
     let store = run.store();

@@ -69,7 +69,7 @@ fn without_a_run(
     tests: &mut [NamedTest],
     found: &[ToRun],
 ) -> anyhow::Result<BTreeSet<usize>> {
-    let suite = Suite::of(run, evidence)?;
+    let suite = Suite::read(run, evidence)?;
     let paths = match run.session.is_patch() {
         true => Some(project_files::code_since_start(run, &evidence.tree)?),
         false => None,
@@ -104,7 +104,7 @@ struct Suite {
 }
 
 impl Suite {
-    fn of(run: &Run<'_>, evidence: &Evidence) -> anyhow::Result<Self> {
+    fn read(run: &Run<'_>, evidence: &Evidence) -> anyhow::Result<Self> {
         let all: Vec<&CheckRun> =
             evidence.runs.iter().filter(|ran| ran.which == Which::Test).collect();
         let logs = all.iter().filter_map(|ran| ran.log.as_ref());

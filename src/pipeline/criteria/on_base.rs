@@ -58,7 +58,7 @@ pub(super) async fn look_on_base(
         return Ok(Vec::new());
     }
     run.note("running the tests that must fail without this session's code");
-    let base = Base::of(run, start, tree, &batches)?;
+    let base = Base::build(run, start, tree, &batches)?;
     let mut look = Look { run, base, tree, tests, runs: Vec::new() };
     let rest = look.in_worktree(batches).await?;
     let untold = look.in_place(rest, Share::File).await?;
@@ -114,7 +114,7 @@ fn with_tests(path: &str, old: &str, now: &str, is_named: bool) -> Option<String
 }
 
 impl Base {
-    fn of(run: &Run<'_>, start: Oid, tree: &Oid, tests: &[Batch]) -> anyhow::Result<Self> {
+    fn build(run: &Run<'_>, start: Oid, tree: &Oid, tests: &[Batch]) -> anyhow::Result<Self> {
         let git = run.env.git;
         let mut paths = project_files::code_since_start(run, tree)?;
         paths.retain(|path| !is_test_path(path));

@@ -17,7 +17,7 @@ use crate::pipeline::checks;
 use crate::pipeline::draft::{agent_program, finish_draft};
 use crate::pipeline::draft_state::DraftState;
 use crate::pipeline::evidence::{Evidence, gather};
-use crate::pipeline::files::{project_files, task_files};
+use crate::pipeline::files::project_files;
 use crate::pipeline::run::Run;
 use crate::pipeline::step::Step;
 use crate::session::artifact_path;
@@ -153,7 +153,7 @@ impl Closing<'_, '_> {
         let runs = match self.task {
             // If files are left to other tasks, the checks do not run: the working tree contains
             // these files, the task's commit does not.
-            Some(task) => task_files::left_to_others(run, task)?.is_empty(),
+            Some(task) => project_files::left_to_others(run, task)?.is_empty(),
             None => spec.runs_checks,
         };
         let evidence = self.draft.evidence.take();

@@ -34,7 +34,6 @@ fn keep_with(step: &mut Step<'_, '_>, asked: Option<(&str, &str)>) -> anyhow::Re
             record::draft_refs::keep(&recorder, tip, stage, number, DraftEnding::Whole, &notes)?
         }
     });
-    drop(recorder);
     // The present files are now saved, whoever wrote them, so tools may overwrite them.
     let documents = approved_content::documents_on_disk(step.run, step.spec);
     step.run.env.workspace.written().adopt(&documents)

@@ -15,7 +15,7 @@ use crate::pipeline::change::scope;
 use crate::pipeline::draft::closing::closing_acts;
 use crate::pipeline::draft_state::Next;
 use crate::pipeline::evidence::base;
-use crate::pipeline::files::{project_files, task_files};
+use crate::pipeline::files::project_files;
 use crate::pipeline::prompts::DRAFT_AGAIN;
 use crate::pipeline::step::{self, Step, StepResult, Stop};
 use crate::pipeline::{draft_count, protected_files, test_changes};
@@ -33,7 +33,7 @@ pub(crate) async fn make_draft(step: &mut Step<'_, '_>) -> StepResult {
     keep::mark(step, step.draft.iteration, DraftEnding::Partial);
     base::look_before_coding(step.run, step.spec).await?;
     tasks::complete_adopted(step.run, step.spec)?;
-    let pending = task_files::pending_tasks(step.run, step.spec)?;
+    let pending = project_files::pending_tasks(step.run, step.spec)?;
     let asked_for_more = |step: &Step<'_, '_>| {
         draft_count::asked_for_more(step.run, step.spec.stage, step.draft.offset)
     };

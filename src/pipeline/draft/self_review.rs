@@ -124,7 +124,7 @@ fn take_unfixed(
         true => "the self-review says that the draft needs a revision, without details".to_owned(),
         false => text,
     };
-    vec![step.run.feedback(step.spec.stage, step.draft.iteration, Origin::SelfReview, &words)]
+    vec![step.feedback(Origin::SelfReview, &words)]
 }
 
 /// The draft's files that differ from a commit, except the feedback.

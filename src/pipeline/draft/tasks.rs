@@ -12,8 +12,7 @@ use crate::pipeline::brief::{conversation, part_files};
 use crate::pipeline::change::reviewer_feedback;
 use crate::pipeline::draft::{closing, finish_draft, keep};
 use crate::pipeline::evidence::{self, Evidence, gather, recorded};
-use crate::pipeline::files::project_files;
-use crate::pipeline::files::task_files::{self, Left};
+use crate::pipeline::files::project_files::{self, Left};
 use crate::pipeline::outcome::BlockReason;
 use crate::pipeline::prompts::{NEXT_TASK, TASK};
 use crate::pipeline::run::Run;
@@ -171,17 +170,17 @@ async fn finish_task(
         return Ok(TaskEnd::Unchanged);
     }
     finish_draft::finish(step.run, step.spec, &step.draft, Some(task))?;
-    let others = task_files::left_to_others(step.run, task)?;
+    let others = project_files::left_to_others(step.run, task)?;
     let (said, mut proposed) = take_proposals(said);
     let (corrected, more) = take_proposals(corrected);
     proposed.extend(more);
     let mut body =
         commit_message::task_body(&part_files::task_item(step.run, task)?, &said, &corrected);
     let mut reason = String::new();
-    if !task_files::has_own_code(step.run, task)? {
-        reason = task_files::why_unchanged(step.run, task)?.unwrap_or_default();
+    if !project_files::has_own_code(step.run, task)? {
+        reason = project_files::why_unchanged(step.run, task)?.unwrap_or_default();
         let elsewhere = match reason.is_empty() {
-            true => task_files::held_elsewhere(step.run, task)?,
+            true => project_files::held_elsewhere(step.run, task)?,
             false => format!("It needs no change: {reason}"),
         };
         body = format!("{body}\n\n{elsewhere}");

@@ -181,7 +181,7 @@ pub(crate) fn tell_edit(step: &mut Step<'_, '_>) -> anyhow::Result<()> {
         edit.names(),
         cut(diff_of(step.run, step.spec, &edit)?.trim_end(), TOLD)
     );
-    let mut entry = step.run.feedback(step.spec.stage, step.draft.iteration, Origin::Human, &words);
+    let mut entry = step.feedback(Origin::Human, &words);
     entry.feedback_type = FeedbackType::Suggestion;
     let files: Vec<&str> = edit.files.iter().map(|file| file.file_name()).collect();
     entry.extra.insert(BY_HAND.to_owned(), files.into());

@@ -161,17 +161,17 @@ fn overwritten(step: &Step<'_, '_>) -> anyhow::Result<Vec<Broken>> {
             };
             let before = id(SHOWN).map(text).transpose()?.flatten();
             let before = before.map(|(_, text)| text).unwrap_or_default();
-            let mut law = Law::of(&before, &left);
+            let mut own_lines = EditedLines::between(&before, &left);
             // Changes that the person has already seen are not reported again.
             if let Some(last_look) = last_look.as_ref().filter(|l| l.iterations() > entry.iteration)
             {
-                law.only_as_in(&text_at(step.run, &last_look.commit, *file)?);
+                own_lines.only_as_in(&text_at(step.run, &last_look.commit, *file)?);
             }
             let now = step.run.files().read(*file)?.unwrap_or_default();
-            let mut broken = law.broken(&now);
+            let mut broken = own_lines.broken(&now);
             // An earlier edit that the person changed in this draft does not count as overwritten.
             if let Some(edit) = step.draft.edit.as_ref().filter(|e| e.files.contains(file)) {
-                let draft_changes = law.broken(&text_at(step.run, &edit.since, *file)?);
+                let draft_changes = own_lines.broken(&text_at(step.run, &edit.since, *file)?);
                 broken.0.retain(|line| draft_changes.0.contains(line));
                 broken.1.retain(|line| draft_changes.1.contains(line));
             }
@@ -221,21 +221,21 @@ impl Broken {
 }
 
 /// The lines of one file that a person's edit added or deleted.
-struct Law {
+struct EditedLines {
     /// Added lines.
-    came: Vec<Came>,
+    added: Vec<AddedLine>,
     /// Deleted lines that occur nowhere in the person's version.
-    went: Vec<String>,
+    deleted: Vec<String>,
 }
 
 /// An added line.
-struct Came {
+struct AddedLine {
     line: String,
     /// For a line that was moved (it was elsewhere before): the lines it must stay between.
     between: Option<(Option<String>, Option<String>)>,
 }
 
-impl Came {
+impl AddedLine {
     fn holds(&self, now: &[&str]) -> bool {
         let places = |line: &str| {
             let line = line.to_owned();
@@ -249,41 +249,44 @@ impl Came {
     }
 }
 
-impl Law {
-    fn of(shown: &str, left: &str) -> Self {
+impl EditedLines {
+    fn between(shown: &str, left: &str) -> Self {
         let (old, new): (Vec<&str>, Vec<&str>) = (shown.lines().collect(), left.lines().collect());
         let pairs = comments::matched(&old, &new);
         let text = |line: &&&str| !line.trim().is_empty();
         let to_line = |line: &&str| line.trim_end().to_owned();
-        let came = |at: usize| {
+        let added_line = |at: usize| {
             let above = new[..at].iter().rev().find(text).map(to_line);
             let below = new[at + 1..].iter().find(text).map(to_line);
             let between = stands(new[at], &old).then_some((above, below));
-            Came { line: to_line(&new[at]), between }
+            AddedLine { line: to_line(&new[at]), between }
         };
         let rest = (0..new.len()).filter(|at| pairs[*at].is_none() && text(&&new[*at]));
         let same: BTreeSet<usize> = pairs.iter().flatten().copied().collect();
-        let went = old
+        let deletions = old
             .iter()
             .enumerate()
             .filter(|(at, line)| !same.contains(at) && text(line) && !stands(line, &new));
-        Self { came: rest.map(came).collect(), went: went.map(|(_, l)| to_line(l)).collect() }
+        Self {
+            added: rest.map(added_line).collect(),
+            deleted: deletions.map(|(_, l)| to_line(l)).collect(),
+        }
     }
 
     /// Drops added lines that are already missing, and deleted lines that are already back, in a
     /// text the person saw later.
     fn only_as_in(&mut self, text: &str) {
         let lines: Vec<&str> = text.lines().collect();
-        self.came.retain(|came| came.holds(&lines));
-        self.went.retain(|line| !stands(line, &lines));
+        self.added.retain(|line| line.holds(&lines));
+        self.deleted.retain(|line| !stands(line, &lines));
     }
 
     /// The added lines missing in `now`, and the deleted lines that are back.
     fn broken(&self, now: &str) -> (Vec<String>, Vec<String>) {
         let now: Vec<&str> = now.lines().collect();
-        let absent = self.came.iter().filter(|came| !came.holds(&now));
-        let back = self.went.iter().filter(|line| stands(line, &now));
-        (absent.map(|came| came.line.clone()).collect(), back.cloned().collect())
+        let absent = self.added.iter().filter(|added| !added.holds(&now));
+        let back = self.deleted.iter().filter(|line| stands(line, &now));
+        (absent.map(|one| one.line.clone()).collect(), back.cloned().collect())
     }
 }
 
@@ -296,7 +299,7 @@ mod tests {
     use super::*;
 
     fn broken(shown: &str, left: &str, now: &str) -> (Vec<String>, Vec<String>) {
-        Law::of(shown, left).broken(now)
+        EditedLines::between(shown, left).broken(now)
     }
 
     fn lines(lines: &[&str]) -> Vec<String> {
@@ -319,8 +322,8 @@ mod tests {
 
     #[test]
     fn changes_the_person_has_seen_are_not_reported_again() {
-        let mut law = Law::of("a\nb\n", "A\nB\n");
-        law.only_as_in("A\nb\n");
-        assert_eq!(law.broken("x\n"), (lines(&["A"]), vec![]));
+        let mut own_lines = EditedLines::between("a\nb\n", "A\nB\n");
+        own_lines.only_as_in("A\nb\n");
+        assert_eq!(own_lines.broken("x\n"), (lines(&["A"]), vec![]));
     }
 }

@@ -1,11 +1,12 @@
-//! The content of a stage: its paths, the diff a reader is shown, and the object ids an approval
-//! names.
+//! The content of a stage: its paths, the diff a reader is shown, the object ids an approval names,
+//! and the gate about it that other terminals see (`git cowork watch`).
 
+use crate::choice::Choice;
 use crate::git::{self, DiffStyle, Oid};
 use crate::pipeline::files::project_files;
 use crate::pipeline::run::Run;
 use crate::record::ApprovedContent;
-use crate::session;
+use crate::session::{self, Asks, OpenGate};
 use crate::stages::{Approves, StageSpec};
 
 /// The folder of everything that is not the session's code.
@@ -169,4 +170,46 @@ pub(crate) fn documents_on_disk(run: &Run<'_>, spec: &StageSpec) -> Vec<String> 
     }
     let paths = document_paths(run, spec).into_iter();
     paths.filter(|path| run.env.git.top().join(path).is_file()).collect()
+}
+
+/// Publishes that a gate about a draft is open_gate, with its choices and remarks.
+pub(crate) fn open_gate(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    tree: &Oid,
+    iteration: u32,
+    (asks, remarks): (Asks, Vec<String>),
+) -> anyhow::Result<()> {
+    let from = shown_from(run, spec);
+    let paths = shown_paths(run, spec, &from, tree)?;
+    run.env.gates.open(|id, holder| OpenGate {
+        id,
+        holder,
+        stage: spec.stage,
+        iteration,
+        tree: tree.clone(),
+        from,
+        paths,
+        is_code: spec.approves == Approves::Tree,
+        remarks,
+        asks,
+    });
+    Ok(())
+}
+
+/// Like [`open_gate`], for a question that is not about a draft: it only has remarks.
+pub(crate) fn open_menu(run: &Run<'_>, title: &str, keys: Vec<Choice>, remarks: Vec<String>) {
+    let tip = &run.session.tip;
+    run.env.gates.open(|id, holder| OpenGate {
+        id,
+        holder,
+        stage: run.stage.get(),
+        iteration: 0,
+        tree: tip.clone(),
+        from: tip.clone(),
+        paths: Vec::new(),
+        is_code: false,
+        remarks,
+        asks: Asks::Menu { title: title.to_owned(), keys },
+    });
 }

@@ -37,7 +37,12 @@ impl Discarded {
     ///
     /// # Errors
     /// Git fails.
-    pub fn of(git: &Git, refs: &RefNames, session: &Session, target: &Oid) -> anyhow::Result<Self> {
+    pub fn find(
+        git: &Git,
+        refs: &RefNames,
+        session: &Session,
+        target: &Oid,
+    ) -> anyhow::Result<Self> {
         let (name, tip) = (&session.name, &session.tip);
         let branch = refs.short_branch(name);
         let reader = git.reader();

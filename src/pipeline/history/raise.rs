@@ -9,9 +9,7 @@ use crate::pipeline::brief::continued;
 use crate::pipeline::run::Run;
 use crate::pipeline::{change, history};
 use crate::record::{self, Recorded};
-use crate::session::{
-    CommittedFiles, KeptDraft, Kind, Session, Verdict, artifact_path, kept_draft,
-};
+use crate::session::{KeptDraft, Kind, Session, Verdict, artifact_path, kept_draft};
 use crate::stage::{Depth, Stage};
 use crate::stages::{self, code_stage};
 
@@ -173,8 +171,8 @@ pub(crate) fn give_documents(run: &mut Run<'_>) -> anyhow::Result<()> {
 /// `target`; empty if `target` has them already, or there is no plan.
 fn documents(run: &Run<'_>, target: &Oid) -> anyhow::Result<Vec<(String, String)>> {
     let (git, name) = (run.env.git, &run.session.name);
-    let newest = CommittedFiles::new(git, name, &run.session.newest_records(git)?);
-    let target_files = CommittedFiles::new(git, name, target);
+    let newest = run.files_at(&run.session.newest_records(git)?);
+    let target_files = run.files_at(target);
     let plan = newest.read(Artifact::Plan)?;
     let Some(plan) =
         plan.filter(|_| target_files.read(Artifact::Prd).is_ok_and(|prd| prd.is_none()))

@@ -5,7 +5,7 @@ use crate::git::Oid;
 use crate::pipeline::draft::keep;
 use crate::pipeline::draft_state::{DraftState, Edit, Next, Readings, tells_edit};
 use crate::pipeline::edits;
-use crate::pipeline::files::{approved_content, task_files};
+use crate::pipeline::files::{approved_content, project_files};
 use crate::pipeline::history::waiting_draft::{
     correct_the_whole, edit_noted, is_there, only_waits, resume_waiting,
 };
@@ -262,7 +262,7 @@ fn resume_approvals(step: &mut Step<'_, '_>, entry: &Entry) -> anyhow::Result<()
 /// True if the draft ended because the commit of a completed task was refused: the commit is tried
 /// again, because the hook may have been fixed.
 fn task_awaits_commit(step: &Step<'_, '_>, number: u32) -> anyhow::Result<bool> {
-    let pending = task_files::pending_tasks(step.run, step.spec)?;
+    let pending = project_files::pending_tasks(step.run, step.spec)?;
     if pending.first().is_none_or(|task| task.status != TaskStatus::Completed)
         || refused_by_somebody(step.run, step.spec.stage, number)?
     {

@@ -24,7 +24,7 @@ use crate::tool::GoBack;
 /// Exit 5 if the reset would lose changes of the user.
 pub(crate) fn go_back(run: &mut Run<'_>, way: &WayBack) -> anyhow::Result<()> {
     let target = before(&run.session, way.to.stage)?;
-    Discarded::of(run.env.git, run.env.refs, &run.session, &target)?
+    Discarded::find(run.env.git, run.env.refs, &run.session, &target)?
         .say(run.env.sink, &format!("going back to before {}", way.to.stage));
     reset(run, way)
 }

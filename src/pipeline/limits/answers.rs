@@ -8,7 +8,7 @@ use crate::markers::without_markers;
 use crate::pipeline::draft_state::DraftState;
 use crate::pipeline::limits::blocked;
 use crate::pipeline::outcome::{Asked, StageEnd, UNJUDGED};
-use crate::pipeline::review::{broken_edit, shown};
+use crate::pipeline::review::shown;
 use crate::pipeline::run::Run;
 use crate::pipeline::{checks, draft_count};
 use crate::session::Waiting;
@@ -98,7 +98,7 @@ fn can_pass(run: &Run<'_>, spec: &StageSpec, waiting: &Waiting) -> anyhow::Resul
     let draft = DraftState::default();
     let is_code = spec.approves == Approves::Tree;
     let commit = Some(&waiting.draft.commit);
-    Ok(broken_edit::broken(run, spec, &draft, commit, true)?.lines.is_empty()
+    Ok(shown::broken(run, spec, &draft, commit, true)?.lines.is_empty()
         && (!is_code || checks::check_report(run, spec, &draft)?.is_ok()))
 }
 

@@ -12,7 +12,7 @@ use crate::gate::{LimitDecision, Mode, Stuck};
 use crate::pipeline::draft::keep;
 use crate::pipeline::draft_count;
 use crate::pipeline::draft_state::Next;
-use crate::pipeline::files::open_gate;
+use crate::pipeline::files::approved_content;
 use crate::pipeline::limits::answers::{failure, said_of};
 use crate::pipeline::limits::blocked::other_way;
 use crate::pipeline::limits::repetition::STRIKES;
@@ -252,7 +252,7 @@ pub(crate) fn ask_what_now(
     let question = Stuck { stage, title, reasons: said, more, has_draft, earlier: &earlier };
     let menu = Asks::Menu { title: title.to_owned(), keys: question.choices() };
     let tree = run.tree()?;
-    open_gate::open(run, spec, &tree, iteration, (menu, said.to_vec()))?;
+    approved_content::open_gate(run, spec, &tree, iteration, (menu, said.to_vec()))?;
     let decision = gate.stuck(&question);
     run.env.gates.close(None);
     decision.map(Some)

@@ -2,8 +2,8 @@
 //! left out are, in this order: unchanged records, files, proofs of criteria that are met, and then
 //! the longest of the other lists and of the actor's text. Each says which command shows the rest.
 
-use super::lines::wrapped;
 use crate::markdown_lines::is_fence;
+use crate::pipeline::report::markdown::wrapped;
 
 /// Lines of the report on a change of [`SMALL`] lines.
 const ROOM: usize = 45;

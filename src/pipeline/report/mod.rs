@@ -13,7 +13,6 @@ mod criteria;
 mod delivered;
 mod fit;
 mod knowledge;
-mod lines;
 mod markdown;
 mod story;
 

@@ -77,7 +77,7 @@ pub(super) struct Size {
 }
 
 impl Size {
-    fn of(run: &Run<'_>, files: &[String]) -> anyhow::Result<Self> {
+    fn count(run: &Run<'_>, files: &[String]) -> anyhow::Result<Self> {
         let tip = &run.session.tip;
         let mut size = Self { files: files.len(), ..Self::default() };
         let git = run.env.git;
@@ -134,7 +134,7 @@ pub(super) fn delivery_story(run: &Run<'_>, store: &Store<'_>) -> anyhow::Result
         features: store.features()?.features,
         tasks: store.plan()?.tasks,
         session: run.session.name.to_string(),
-        size: Size::of(run, &paths)?,
+        size: Size::count(run, &paths)?,
         uncovered: not_covered(run, store)?,
         proofs,
         judged: judged(run),

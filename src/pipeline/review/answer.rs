@@ -10,7 +10,7 @@ use crate::pipeline::files::{approved_content, project_files};
 use crate::pipeline::history::resume_stage;
 use crate::pipeline::history::rewind::{self, before};
 use crate::pipeline::outcome::TRY_AGAIN;
-use crate::pipeline::review::{broken_edit, feedback, shown};
+use crate::pipeline::review::{feedback, shown};
 use crate::pipeline::run::Run;
 use crate::pipeline::step::Step;
 use crate::record::{self, Recorded, ReviewRecord};
@@ -256,7 +256,7 @@ fn edit(
         let (Some(gate), Verdict::Edited) = (&run.env.gate, verdict) else { break };
         let with_checks = !feedback::has_comments(run, spec, &waiting.draft.commit)?;
         let (draft, shown) = (DraftState::default(), Some(&run.session.tip));
-        let broken = broken_edit::broken(run, spec, &draft, shown, with_checks)?;
+        let broken = shown::broken(run, spec, &draft, shown, with_checks)?;
         if broken.lines.is_empty() {
             break;
         }

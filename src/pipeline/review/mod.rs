@@ -1,7 +1,6 @@
 //! The gate of a stage: asks a person, lets the draft wait for one, or passes it.
 
 pub(crate) mod answer;
-pub(crate) mod broken_edit;
 mod decided;
 pub(crate) mod feedback;
 pub(crate) mod other_model;

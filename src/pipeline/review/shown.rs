@@ -1,15 +1,18 @@
-//! Collects what the gate shows of a draft.
+//! Collects what the gate shows of a draft: its documents and records, and the errors in documents
+//! that a person saved (text that cannot be parsed, and findings of the checks).
 
-use crate::artifact::{Artifact, Priority, Store};
-use crate::gate::{Actor, Decision, Document, Draft, Record, Records, Reply};
-use crate::git::DiffStyle;
+use crate::artifact::check::Finding;
+use crate::artifact::{Artifact, Files, Priority, Store};
+use crate::gate::{Actor, Broken, Decision, Document, Draft, Record, Records, Reply};
+use crate::git::{DiffStyle, Oid};
 use crate::pipeline::draft::self_review;
-use crate::pipeline::draft_state::Edit;
-use crate::pipeline::files::{approved_content, open_gate};
-use crate::pipeline::review::{broken_edit, since_last_review};
+use crate::pipeline::draft_state::{DraftState, Edit};
+use crate::pipeline::edits::{self, records};
+use crate::pipeline::files::approved_content;
+use crate::pipeline::review::since_last_review;
 use crate::pipeline::run::Run;
 use crate::pipeline::step::Step;
-use crate::pipeline::{change, checks, draft_count, edits};
+use crate::pipeline::{change, checks, draft_count};
 use crate::session::Asks;
 use crate::stage::Role;
 use crate::stages::{Approves, StageSpec};
@@ -45,7 +48,7 @@ pub(crate) fn ask_person(
             step.draft.gate.note.iter().cloned().chain(findings).chain(report.warnings.clone());
         let (iteration, remarks) = (step.draft.iteration, remarks.collect());
         let asks = if can_pass { Asks::Draft } else { Asks::Lacking };
-        open_gate::open(step.run, step.spec, &tree, iteration, (asks, remarks))?;
+        approved_content::open_gate(step.run, step.spec, &tree, iteration, (asks, remarks))?;
     }
     let order = step.run.session.order();
     let number = order.iter().position(|stage| *stage == step.spec.stage).map_or(0, |at| at + 1);
@@ -78,13 +81,7 @@ pub(crate) fn ask_person(
         diffstat,
         full_diff: &full,
         broken: &|with_checks| {
-            broken_edit::broken(
-                step.run,
-                step.spec,
-                &step.draft,
-                step.draft.commit.as_ref(),
-                with_checks,
-            )
+            broken(step.run, step.spec, &step.draft, step.draft.commit.as_ref(), with_checks)
         },
         edited: edit.as_ref().map(Edit::names),
         actor: if shared { actor(step.run, step.spec)? } else { Actor::Absent },
@@ -223,4 +220,52 @@ fn tasks(store: &Store<'_>) -> Option<Vec<Vec<String>>> {
         vec![task.id.clone(), task.title.clone(), feature, after, files.join(", ")]
     };
     Some(plan.tasks.iter().filter(|task| task.is_top_level()).map(row).collect())
+}
+
+/// Returns the errors in the documents on disk, ignoring comments on the draft that was `shown`.
+/// `with_checks` also checks the records that follow from them.
+pub(crate) fn broken(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    draft: &DraftState,
+    shown: Option<&Oid>,
+    with_checks: bool,
+) -> anyhow::Result<Broken> {
+    let lines = records::unreadable(run, shown)?;
+    if !lines.is_empty() {
+        return Ok(Broken { lines, is_readable: false });
+    }
+    let runs_checks = with_checks && spec.approves == Approves::Artifacts;
+    let lines = match runs_checks {
+        true => records::as_settled(run, |files| refused_by_checks(run, spec, draft, files))?,
+        false => Vec::new(),
+    };
+    Ok(Broken { lines, is_readable: true })
+}
+
+/// The findings of the checks, each with its file and line if known.
+fn refused_by_checks(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    draft: &DraftState,
+    files: &dyn Files,
+) -> anyhow::Result<Vec<String>> {
+    let report = checks::report_on(run, spec, draft, files)?;
+    report.findings.iter().map(|finding| placed(spec, files, finding)).collect()
+}
+
+/// `prd.md:12: REQ-002 has no acceptance criterion`
+fn placed(spec: &StageSpec, files: &dyn Files, finding: &Finding) -> anyhow::Result<String> {
+    let Some(id) = &finding.about else { return Ok(finding.details.clone()) };
+    for document in spec.artifacts.iter().filter(|artifact| !artifact.is_json()) {
+        let text = files.read(*document)?.unwrap_or_default();
+        let heads = |line: &str| {
+            let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '.');
+            line.starts_with('#') && words.any(|word| word == id)
+        };
+        if let Some(at) = text.lines().position(heads) {
+            return Ok(format!("{}:{}: {}", document.file_name(), at + 1, finding.details));
+        }
+    }
+    Ok(finding.details.clone())
 }
