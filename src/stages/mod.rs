@@ -19,7 +19,7 @@ mod row;
 mod tools;
 mod triage;
 
-pub use depth::{DepthChoice, DepthSpec, WrittenHere, depth, depth_for_idea};
+pub use depth::{Cost, DepthChoice, DepthSpec, WrittenHere, depth, depth_for_idea};
 pub use input::{Changed, CheckInput, Facts, Known, TaskFiles};
 pub use row::{Approves, Prompt, Rendered, RoleSpec, Selected, StageSpec, Work};
 pub use tools::{CHALLENGER, VERDICT};

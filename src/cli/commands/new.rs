@@ -110,6 +110,9 @@ fn start(context: &Context, args: NewArgs, writes: bool) -> Answer {
     let refs = context.refs()?;
     preflight::check(git, &refs)?;
     // Nobody writes an idea for nothing.
+    if let (true, Some(rev)) = (writes, args.base.as_deref()) {
+        base(context, git, &refs, Some(rev))?;
+    }
     let opened = writes.then(|| models::open(context)).transpose()?;
     let from = args.from.as_ref().map(|from| Inheritance::of(git, &refs, from)).transpose()?;
     let choice = Choice { tag: args.tag.as_deref(), task: args.task.as_deref() };
@@ -172,6 +175,7 @@ fn start(context: &Context, args: NewArgs, writes: bool) -> Answer {
     // Report contradicting options before any model request.
     depth(None)?;
     let models = opened.map_or_else(|| models::open(context), Ok)?;
+    choose_depth::tell_costs(git, &refs, &context.ui, &models)?;
     let first = match &folder {
         // No request is needed: the folder already has a name and a title.
         Some(_) => FirstAnswer::default(),
