@@ -55,7 +55,7 @@ pub fn restore_worktree(
     draft: &Oid,
     paths: &[String],
 ) -> anyhow::Result<()> {
-    git::paths::restore_worktree(recorder.git, draft, paths)?;
+    git::put_back::restore_worktree(recorder.git, draft, paths)?;
     let folder = folder(recorder);
     if !folder.exists() {
         return Ok(());

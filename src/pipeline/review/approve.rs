@@ -49,7 +49,7 @@ pub(crate) fn approve(run: &mut Run<'_>, stage: Stage) -> anyhow::Result<Oid> {
     if result.is_err() {
         // A refused approval leaves no records behind that were written for it.
         let written = git::paths::changed(git, &before, &run.recorder().tree(&tip)?)?;
-        git::paths::restore_worktree(git, &before, &written)?;
+        git::put_back::restore_worktree(git, &before, &written)?;
         run.env.workspace.written().forget(&written)?;
     }
     result
