@@ -38,6 +38,7 @@ use std::sync::{Arc, Mutex};
 use count::{Count, Sent, one_list};
 use git_cowork::git::Git;
 use git_cowork::pipeline::describe;
+use git_cowork::stages::{self, Cost};
 use kind::{KINDS, Kind};
 use player::Player;
 use support::{Reply, Sandbox, anywhere, at};
@@ -220,6 +221,17 @@ fn targets(
         if let Some(most) = most {
             let held = if is <= most { "" } else { "  MISSED" };
             println!("{what:<31}{is:>9}  at most {most:>8}{held}");
+        }
+    }
+    if let Some(depth) = kind.tells {
+        let Cost { requests, input, output } = stages::depth(depth).cost;
+        for (what, is, told) in [
+            ("told: requests", count.requests as u64, u64::from(requests)),
+            ("told: tokens in", count.bytes as u64 / 4, input),
+            ("told: tokens out", count.answers as u64 / 4, output),
+        ] {
+            let held = if is.abs_diff(told) <= told / 5 { "" } else { "  MISSED" };
+            println!("{what:<31}{is:>9}  about   {told:>8}{held}");
         }
     }
     println!();

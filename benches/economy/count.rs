@@ -85,7 +85,7 @@ pub struct Count {
     pub idle: usize,
     /// Bytes of the requests whose answers neither read, wrote nor ran anything.
     pub idle_bytes: usize,
-    answers: usize,
+    pub answers: usize,
     code: usize,
     common: usize,
     wire: usize,

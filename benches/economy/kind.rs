@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use git_cowork::stage::Depth;
 use serde_json::Value;
 
 use crate::support::Sandbox;
@@ -53,6 +54,8 @@ pub struct Kind {
     /// Files of the repository that one has to know to plan and to write.
     pub needs: &'static [&'static str],
     pub most: Most,
+    /// The depth whose cost, as users are told it, is this session's.
+    pub tells: Option<Depth>,
 }
 
 /// A file whose tests are there already.
@@ -74,9 +77,10 @@ const EXERCISE: Kind = Kind {
         billed: Some(160),
         ..Most::OPEN
     },
+    tells: Some(Depth::Quick),
 };
 
-pub const KINDS: [Kind; 5] = [
+pub const KINDS: [Kind; 6] = [
     EXERCISE,
     Kind {
         name: "exercise-auto",
@@ -84,6 +88,7 @@ pub const KINDS: [Kind; 5] = [
         what: "the same, told at length, at the depth that auto chooses",
         depth: "auto",
         most: Most { of_last: Some(25), billed: None, ..EXERCISE.most },
+        tells: None,
         ..EXERCISE
     },
     Kind {
@@ -103,6 +108,7 @@ pub const KINDS: [Kind; 5] = [
             of_last: Some(60),
             ..Most::OPEN
         },
+        tells: None,
     },
     Kind {
         name: "tool",
@@ -123,6 +129,20 @@ pub const KINDS: [Kind; 5] = [
             begun_bytes: Some(40_000),
             ..Most::OPEN
         },
+        tells: Some(Depth::Standard),
+    },
+    Kind {
+        name: "tool-thorough",
+        shares: Some("tool"),
+        changes: None,
+        what: "the new tool, each document by itself",
+        depth: "thorough",
+        fit: "standard",
+        config: "",
+        library: None,
+        needs: &[],
+        most: Most::OPEN,
+        tells: Some(Depth::Thorough),
     },
     Kind {
         name: "feature",
@@ -136,6 +156,7 @@ pub const KINDS: [Kind; 5] = [
         library: Some("dialoguer"),
         needs: &[],
         most: Most { requests: Some(14), bytes: Some(900_000), idle: Some(6), ..Most::OPEN },
+        tells: None,
     },
 ];
 

@@ -130,6 +130,11 @@ impl Meter {
         self.budget.borrow_mut().prices.entry(model.to_owned()).or_insert(price);
     }
 
+    /// What this usage costs with a model, in dollars; none if the model has no price.
+    pub fn cost(&self, model: &str, usage: Usage) -> Option<f64> {
+        price::cost(usage, model, &self.budget.borrow().prices)
+    }
+
     /// Usage since the last call, by model.
     pub fn take(&self) -> Vec<(String, Spent)> {
         std::mem::take(&mut self.state.borrow_mut().fresh)

@@ -186,8 +186,7 @@ pub(crate) fn dropped_imports(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result
     ];
     let imports =
         kinds.into_iter().flat_map(|(kind, most)| (1..=most).map(move |n| kind.format(n)));
-    let missing: Vec<String> =
-        imports.filter(|id| !records.has(id)).collect();
+    let missing: Vec<String> = imports.filter(|id| !records.has(id)).collect();
     if missing.is_empty() {
         return Ok(None);
     }

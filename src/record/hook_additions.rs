@@ -99,7 +99,7 @@ pub(super) fn changed_by(
     let blobs = git::snapshot::blob_ids(git, tree, &others)?;
     let mut was = blobs.iter();
     others.retain(|_| was.next().is_some_and(Option::is_some));
-    git::paths::restore_worktree(git, tree, &others)?;
+    git::put_back::restore_worktree(git, tree, &others)?;
     for (path, blob) in others.iter().zip(git::snapshot::blob_ids(git, &after, &others)?) {
         let copy = blob.map(|blob| format!("; the other version: git cat-file -p {blob}"));
         let (hook, copy) = (before.hook, copy.unwrap_or_default());
@@ -219,7 +219,7 @@ fn foreign(
     let new: Vec<&String> =
         added.iter().zip(&known).filter(|(_, blob)| blob.is_none()).map(|(path, _)| path).collect();
     // Check the rules, not the index: the hook may have added the files to it.
-    let ignored = git::status::matched_by_ignore_rules(recorder.git, &new)?;
+    let ignored = git::check_ignore::matched_by_ignore_rules(recorder.git, &new)?;
     let written = recorder.workspace.written().paths();
     let why = |path: &String| {
         if recorder.workspace.private().has(path) {

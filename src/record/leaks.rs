@@ -211,7 +211,12 @@ fn in_name(recorder: &Recorder<'_>, path: &str) -> Result<Option<Leak>> {
     Ok(Some(Leak::Secret { path: secrets.blanked(path).into_owned(), line: 0, kind: found.kind }))
 }
 
-fn secrets_in(recorder: &Recorder<'_>, tip: &Oid, path: &str, most: usize) -> Result<Vec<FoundSecret>> {
+fn secrets_in(
+    recorder: &Recorder<'_>,
+    tip: &Oid,
+    path: &str,
+    most: usize,
+) -> Result<Vec<FoundSecret>> {
     let full = recorder.git.top().join(path);
     let secrets = recorder.workspace.secrets();
     let failed = || format!("reading {path}");

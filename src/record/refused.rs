@@ -51,7 +51,7 @@ pub(super) fn tree(recorder: &Recorder<'_>, tip: &Oid, paths: &[String]) -> Resu
 /// # Errors
 /// Git fails, or a file cannot be written.
 pub fn restore_worktree(recorder: &Recorder<'_>, draft: &Oid, paths: &[String]) -> Result<()> {
-    git::paths::restore_worktree(recorder.git, draft, paths)?;
+    git::put_back::restore_worktree(recorder.git, draft, paths)?;
     let folder = folder(recorder);
     if !folder.exists() {
         return Ok(());

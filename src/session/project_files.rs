@@ -220,7 +220,7 @@ impl TaskFiles for ProjectFiles {
 
     fn ignored(&self, paths: &[&str]) -> BTreeMap<String, String> {
         // If git fails, only the explanation of missing paths is left out.
-        git::status::ignoring_rules(&self.git, paths).unwrap_or_default()
+        git::check_ignore::ignoring_rules(&self.git, paths).unwrap_or_default()
     }
 
     fn code(&self) -> &CodeChanges {

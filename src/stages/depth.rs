@@ -33,6 +33,20 @@ pub struct DepthSpec {
     /// The usual least number of records of each kind; it replaces a higher one in the
     /// configuration.
     pub fewest: Option<u32>,
+    /// What a small session took.
+    pub cost: Cost,
+}
+
+/// What a session of small work took whose drafts were all accepted, without the request that names
+/// it. `benches/economy` measures it and tells by how much it is off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// Requests to the model.
+    pub requests: u32,
+    /// Tokens sent, four bytes each.
+    pub input: u64,
+    /// Tokens received.
+    pub output: u64,
 }
 
 /// When git-cowork writes a first draft without a model.
@@ -68,6 +82,7 @@ const DEPTHS: [DepthSpec; Depth::ALL.len()] = [
         critics: &[Stage::Coding],
         self_review: &[],
         fewest: Some(1),
+        cost: Cost { requests: 3, input: 9_000, output: 1_000 },
     },
     DepthSpec {
         depth: Depth::Standard,
@@ -86,6 +101,7 @@ const DEPTHS: [DepthSpec; Depth::ALL.len()] = [
         critics: &[Stage::Prd, Stage::Plan, Stage::Coding],
         self_review: &[],
         fewest: None,
+        cost: Cost { requests: 12, input: 55_000, output: 6_000 },
     },
     DepthSpec {
         depth: Depth::Thorough,
@@ -103,6 +119,7 @@ const DEPTHS: [DepthSpec; Depth::ALL.len()] = [
         critics: &[Stage::Prd, Stage::Design, Stage::Plan, Stage::Coding],
         self_review: &[Stage::Plan],
         fewest: None,
+        cost: Cost { requests: 16, input: 56_000, output: 6_000 },
     },
 ];
 

@@ -28,7 +28,7 @@ mod prd;
 mod row;
 mod triage;
 
-pub use depth::{DepthChoice, DepthSpec, WrittenHere, depth, depth_for_idea};
+pub use depth::{Cost, DepthChoice, DepthSpec, WrittenHere, depth, depth_for_idea};
 pub use input::{Changed, CheckInput, Facts, Known, TaskFiles};
 pub use row::{
     Approves, CHALLENGER, Prompt, Rendered, RoleSpec, Selected, StageSpec, VERDICT, Work,

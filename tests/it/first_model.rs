@@ -1,6 +1,10 @@
 //! A person who has configured nothing: what is on the machine is found, named and, once agreed to,
 //! remembered.
 
+use git_cowork::spent::tokens;
+use git_cowork::stage::Depth;
+use git_cowork::stages::{self, Cost};
+
 use crate::support::Sandbox;
 
 /// No server and no key; `claude` may be on PATH.
@@ -97,4 +101,25 @@ fn the_key_of_a_hosted_api_is_sent_to_no_other_server() {
     for request in sandbox.server.requests() {
         assert!(!format!("{:?}", request.headers).contains("groq-key"), "{:?}", request.headers);
     }
+}
+
+#[test]
+fn the_cost_of_each_depth_is_told_before_the_first_session_only() {
+    let sandbox = Sandbox::new();
+    sandbox.user_config("[budget.prices.scripted]\ninput = 2.0\noutput = 8.0\n");
+    let first = sandbox.auto(&["--stop-after", "idea"]).exits(0);
+    let docs = include_str!("../../docs/depth.md");
+    for depth in Depth::ALL {
+        let Cost { requests, input, output } = stages::depth(depth).cost;
+        let (sent, received) = (tokens(input), tokens(output));
+        let dollars = (2.0 * input as f64 + 8.0 * output as f64) / 1e6;
+        let line = format!("{sent:>4} tokens in, {received} out, ${dollars:.2}");
+        let line = format!("{depth:<9} {requests:>2} requests, {line}");
+        assert!(first.stderr.contains(&line), "{line} in {}", first.stderr);
+        let row = format!("| {depth} | {requests} | {sent} | {received} |");
+        assert!(docs.contains(&row), "{row}");
+    }
+    let second =
+        sandbox.cowork(&["new", "-n", "other", "more", "--review", "auto", "--stop-after", "idea"]);
+    assert!(!second.stderr.contains("no draft rejected"), "{}", second.stderr);
 }

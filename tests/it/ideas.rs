@@ -37,6 +37,16 @@ fn no_editor_opens_before_there_is_a_model() {
 }
 
 #[test]
+fn no_editor_opens_for_a_base_that_is_not_there() {
+    let mut sandbox = Sandbox::new();
+    sandbox.editor("echo 'A todo list' >\"$f\"");
+    let mut terminal = sandbox.terminal(&["new", "-b", "nowhere"]);
+    terminal.sees("nowhere");
+    assert_ne!(terminal.ends().0, 0);
+    assert!(sandbox.edited().is_empty());
+}
+
+#[test]
 fn a_session_on_the_branch_of_a_delivered_one_says_what_it_starts_from() {
     let sandbox = Sandbox::delivered();
     sandbox.git(&["switch", "-q", "cowork/todo"]);

@@ -10,8 +10,8 @@ use super::tidy::{assert_none, rust_files};
 use graph::{Code, Node};
 
 /// How many files of a room may stand in circles: none, when the room is in order.
-const FILES_IN_CIRCLES: [(&str, usize); 5] =
-    [("pipeline", 0), ("verify", 0), ("workspace", 0), ("record", 0), ("cli", 0)];
+const FILES_IN_CIRCLES: [(&str, usize); 6] =
+    [("pipeline", 0), ("verify", 0), ("workspace", 0), ("record", 0), ("cli", 0), ("git", 0)];
 
 /// How many files and folders directly in a room may: folders have an order, as rooms have.
 const CHILDREN_IN_CIRCLES: [(&str, usize); 3] = [("pipeline", 0), ("workspace", 0), ("cli", 0)];
@@ -107,11 +107,11 @@ fn libgit2_is_asked_for_objects_by_their_ids() {
     for source in rust_files("src") {
         // The binary would run what a repository below the tree configures. Where libgit2 does not know
         // a format, it says so, or lists too much.
-        if source.room() != "git" || source.path == "src/git/nested.rs" {
+        if source.room() != "git" || source.path == "src/git/read/nested.rs" {
             continue;
         }
         let code: String = source.lines().map(|(_, line)| format!("{line}\n")).collect();
-        if read.is_match(&code) && source.path != "src/git/loose.rs" {
+        if read.is_match(&code) && source.path != "src/git/objects/loose.rs" {
             findings.push(format!("{}: reads an object past the guard", source.path));
         }
         for (_, [called]) in method.captures_iter(&code).map(|found| found.extract()) {
@@ -121,7 +121,7 @@ fn libgit2_is_asked_for_objects_by_their_ids() {
             }
         }
         for (_, [called]) in opened.captures_iter(&code).map(|found| found.extract()) {
-            if called != "open_ext" || source.path != "src/git/libgit2.rs" {
+            if called != "open_ext" || source.path != "src/git/objects/libgit2.rs" {
                 findings.push(format!("{}: Repository::{called}", source.path));
             }
         }

@@ -331,7 +331,7 @@ fn nobody_below_the_command_line_prints() {
 #[test]
 fn the_environment_is_read_at_the_edge() {
     // Git's children inherit theirs, and what is answered in their place depends on it.
-    let edge = ["src/cli/", "src/config/", "src/main.rs", "src/git/environment.rs"];
+    let edge = ["src/cli/", "src/config/", "src/main.rs", "src/git/run/environment.rs"];
     let found = places(&["env::var", "env::set_var"], &edge);
     assert_none("the environment is read below the edge", &found);
 }

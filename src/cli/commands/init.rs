@@ -54,7 +54,7 @@ pub(crate) fn run(context: &Context, args: &InitArgs) -> Answer {
     for (key, value) in set {
         say(format!("{key} = {value} is set there, for this project's commit messages"));
     }
-    let ignored = git::status::ignored(git, &[".cowork/config.toml"])?;
+    let ignored = git::check_ignore::ignored(git, &[".cowork/config.toml"])?;
     if !ignored.is_empty() {
         context.ui.emit(Event::Warning {
             text: ".cowork is ignored by git: session files are committed anyway, but this file is not"

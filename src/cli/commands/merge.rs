@@ -164,7 +164,7 @@ fn merge(
 
 /// Checks what `git merge` would refuse if `merge.verifySignatures` is on.
 fn require_signature(git: &Git, session: &Session, short: &str) -> anyhow::Result<()> {
-    if !git::state::config_bool(git, "merge.verifySignatures")?
+    if !git::settings::config_bool(git, "merge.verifySignatures")?
         || git::state::is_signed(git, &session.tip)?
     {
         return Ok(());

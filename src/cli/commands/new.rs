@@ -109,6 +109,9 @@ fn start(context: &Context, args: NewArgs, writes: bool) -> Answer {
     let refs = context.refs()?;
     preflight::check(git, &refs)?;
     // Nobody writes an idea for nothing.
+    if let (true, Some(rev)) = (writes, args.base.as_deref()) {
+        base(context, git, &refs, Some(rev))?;
+    }
     let opened = writes.then(|| models::open(context)).transpose()?;
     let origin = Start::parse(context, git, &refs, &args)?;
     context.mode()?;
@@ -143,6 +146,7 @@ fn start(context: &Context, args: NewArgs, writes: bool) -> Answer {
     // Report contradicting options before any model request.
     depth(None)?;
     let models = opened.map_or_else(|| models::open(context), Ok)?;
+    choose_depth::tell_costs(context, git, &refs, &models)?;
     let first = match &origin.specs {
         // No request is needed: the folder already has a name and a title.
         Some(_) => FirstAnswer::default(),

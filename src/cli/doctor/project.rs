@@ -71,13 +71,13 @@ fn settings(git: &Git) -> anyhow::Result<Vec<Finding>> {
     let mut warn = |check, text: String, fix: &str| {
         findings.push(Finding::warning(check, text).fix(fix));
     };
-    let signs = git::state::config_bool(git, "commit.gpgSign")?;
-    if git::state::config_bool(git, "merge.verifySignatures")? && !signs {
+    let signs = git::settings::config_bool(git, "commit.gpgSign")?;
+    if git::settings::config_bool(git, "merge.verifySignatures")? && !signs {
         let text = "merge.verifySignatures refuses the merge of a session: commits are not signed";
         warn("signatures", text.to_owned(), "git config commit.gpgSign true");
     }
     let value = |key| git::settings::get(git, key);
-    let converts = git::state::config_bool(git, "core.autocrlf")?;
+    let converts = git::settings::config_bool(git, "core.autocrlf")?;
     if converts && value("core.safecrlf")?.is_some_and(|value| value == "true") {
         let text = "core.safecrlf refuses files whose line ends core.autocrlf converts";
         warn("line-ends", text.to_owned(), "git config core.safecrlf warn");

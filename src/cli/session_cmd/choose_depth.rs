@@ -2,13 +2,16 @@
 //! given stage at that depth.
 
 use crate::cli::context::Context;
-use crate::config::Config;
+use crate::config::{Config, DEFAULT_MODEL};
 use crate::error::Error;
+use crate::event::Usage;
 use crate::git::{self, Git, Oid};
 use crate::languages;
-use crate::session::{Inheritance, Session};
+use crate::pipeline::Models;
+use crate::session::{self, Inheritance, RefNames, Session};
+use crate::spent::tokens;
 use crate::stage::{Depth, Stage};
-use crate::stages::{self, DepthChoice};
+use crate::stages::{self, Cost, DepthChoice};
 
 /// A depth and why it was chosen.
 #[derive(Debug)]
@@ -113,6 +116,36 @@ pub(crate) fn tell(context: &Context, session: &Session, chosen: &Chosen) {
         Depth::Quick => raise(Depth::Standard),
     };
     context.note(format!("depth {depth} ({why}){ways}"));
+}
+
+/// Before the first session of a repository: what a session of each depth took, with its price if
+/// the model has one.
+///
+/// # Errors
+/// Git cannot be read.
+pub(crate) fn tell_costs(
+    context: &Context,
+    git: &Git,
+    refs: &RefNames,
+    models: &Models,
+) -> anyhow::Result<()> {
+    // A recording costs nothing.
+    let Some(model) = models.settings.get(DEFAULT_MODEL) else { return Ok(()) };
+    if !session::names(git, refs)?.is_empty() {
+        return Ok(());
+    }
+    context.note("what a session took, for small work with no draft rejected:".to_owned());
+    for depth in Depth::ALL {
+        let Cost { requests, input, output } = stages::depth(depth).cost;
+        let usage = Usage { input, output, cached: 0 };
+        let (input, output) = (tokens(input), tokens(output));
+        let dollars = models.meter.cost(&model.model, usage);
+        let dollars = dollars.map(|dollars| format!(", ${dollars:.2}")).unwrap_or_default();
+        context.note(format!(
+            "  {depth:<9} {requests:>2} requests, {input:>4} tokens in, {output} out{dollars}"
+        ));
+    }
+    Ok(())
 }
 
 /// True if a commit contains files of a known programming language.

@@ -236,7 +236,7 @@ fn commit(
         return Err(attributes::not_exempted(git, &filter).into());
     }
     if let Some(from) = artifacts {
-        git::paths::restore_worktree(git, from, &brought)?;
+        git::put_back::restore_worktree(git, from, &brought)?;
     }
     for path in own_paths.iter().filter(|path| !brought.contains(path) && *path != ATTRIBUTES) {
         write(git.top(), path, &render_json(file)?)?;

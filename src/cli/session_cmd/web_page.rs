@@ -32,7 +32,8 @@ pub(crate) fn show(
     let status = find::status(context, session)?;
     let approvals = how_passed(git, context.config()?, &status.session)?;
     let secrets = context.secrets()?;
-    let page = web::page(&PageSource { git, status: &status, passed: &approvals, secrets: &secrets })?;
+    let page =
+        web::page(&PageSource { git, status: &status, passed: &approvals, secrets: &secrets })?;
     let path = match output {
         Some(path) if path == Path::new("-") => {
             context.print_bytes(&page)?;

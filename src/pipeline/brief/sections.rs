@@ -88,7 +88,8 @@ pub fn artifacts_of_change(run: &Run<'_>, which: &[Artifact]) -> anyhow::Result<
     let is_left_out = |id: &str| !ids.contains(id) && !is_changed(id);
     let mut out = String::new();
     for artifact in which {
-        let text = run.store().text(*artifact)?.filter(|_| Document::of_artifact(*artifact).is_some());
+        let text =
+            run.store().text(*artifact)?.filter(|_| Document::of_artifact(*artifact).is_some());
         let (mut text, left_out) =
             text.map(|text| without_sections(&text, &is_left_out)).unwrap_or_default();
         if left_out.is_empty() {

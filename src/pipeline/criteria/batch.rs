@@ -91,12 +91,16 @@ impl Batch {
         let is_alone = self.tests.len() == 1;
         let in_files = Runnable::in_files(self.tests.iter().map(|(_, test)| test));
         let among = if is_alone { Among::Alone } else { Among::Several(&in_files) };
-        let outcome =
-            |(_, test): &ToRun| match test.one_test.verdict(&test.named(), among, &output, &failing) {
-                Some(true) => Named::Passed,
-                Some(false) => Named::Failed,
-                None => Named::Not,
-            };
+        let outcome = |(_, test): &ToRun| match test.one_test.verdict(
+            &test.named(),
+            among,
+            &output,
+            &failing,
+        ) {
+            Some(true) => Named::Passed,
+            Some(false) => Named::Failed,
+            None => Named::Not,
+        };
         let became = |named: Named| {
             let became = Became::of(ran, named);
             let is_sure = match &became {

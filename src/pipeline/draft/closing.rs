@@ -5,7 +5,7 @@
 use std::cell::Cell;
 use std::fmt::Write as _;
 
-use crate::agent::{AfterWords, Conversation, Ending, ClosingCheck};
+use crate::agent::{AfterWords, ClosingCheck, Conversation, Ending};
 use crate::artifact::check::Report;
 use crate::artifact::{Artifact, Task, TaskStatus};
 use crate::git::{self, Oid};

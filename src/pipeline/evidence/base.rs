@@ -43,7 +43,7 @@ impl Drop for BackToTip<'_> {
     fn drop(&mut self) {
         let OnBase { base, tip, paths } = &self.on_base;
         let kept = keep_edits(self.git, self.sink, base, tip, paths);
-        let back = kept.and_then(|()| git::paths::restore_worktree(self.git, tip, paths));
+        let back = kept.and_then(|()| git::put_back::restore_worktree(self.git, tip, paths));
         if let Err(error) = back.and_then(|()| self.state.set_note::<OnBase>(ON_BASE, None)) {
             // The note remains, and the next run tries again.
             let text = format!("could not restore the files after checking the base: {error:#}");
@@ -93,7 +93,7 @@ pub fn leave_base(git: &Git, state: &StateDir) -> anyhow::Result<()> {
     let mut unedited =
         here.into_iter().zip(git::snapshot::blob_ids(git, &base, &paths)?).map(|(a, b)| a == b);
     paths.retain(|_| unedited.next().unwrap_or(false));
-    git::paths::restore_worktree(git, &tip, &paths)?;
+    git::put_back::restore_worktree(git, &tip, &paths)?;
     state.set_note::<OnBase>(ON_BASE, None)
 }
 
@@ -157,7 +157,7 @@ fn to_base<'a>(run: &Run<'a>, on_base: OnBase) -> anyhow::Result<BackToTip<'a>> 
     let git = run.env.git;
     run.env.state.set_note(ON_BASE, Some(&on_base))?;
     let back = BackToTip { git, state: run.env.state, sink: run.env.sink, on_base };
-    git::paths::restore_worktree(git, &back.on_base.base, &back.on_base.paths)?;
+    git::put_back::restore_worktree(git, &back.on_base.base, &back.on_base.paths)?;
     point("base.after-files");
     Ok(back)
 }

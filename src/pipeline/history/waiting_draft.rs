@@ -157,7 +157,7 @@ fn restart_stage(run: &Run<'_>) -> anyhow::Result<()> {
             RefNames::attempt(&run.session.name, number)
         ));
     }
-    git::paths::restore_worktree(run.env.git, &base, &documents)?;
+    git::put_back::restore_worktree(run.env.git, &base, &documents)?;
     run.env.workspace.written().adopt(&documents)
 }
 

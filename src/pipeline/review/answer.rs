@@ -339,7 +339,7 @@ pub(crate) fn approve(run: &mut Run<'_>, stage: Stage) -> anyhow::Result<Oid> {
     if result.is_err() {
         // A refused approval leaves no records behind that were written for it.
         let new_paths = git::paths::changed(git, &before, &run.recorder().tree(&tip)?)?;
-        git::paths::restore_worktree(git, &before, &new_paths)?;
+        git::put_back::restore_worktree(git, &before, &new_paths)?;
         run.env.workspace.written().forget(&new_paths)?;
     }
     result
