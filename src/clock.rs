@@ -21,8 +21,8 @@ pub fn rfc3339(time: SystemTime) -> String {
 pub fn parse_rfc3339(text: &str) -> Option<i64> {
     let number = |range: std::ops::Range<usize>| text.get(range)?.parse::<i64>().ok();
     let marks = [(4, "-"), (7, "-"), (10, "T"), (13, ":"), (16, ":"), (19, "Z")];
-    let formed = marks.iter().all(|(at, mark)| text.get(*at..at + 1) == Some(mark));
-    if !formed || text.len() != 20 {
+    let has_marks = marks.iter().all(|(at, mark)| text.get(*at..at + 1) == Some(mark));
+    if !has_marks || text.len() != 20 {
         return None;
     }
     let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);

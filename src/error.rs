@@ -132,10 +132,10 @@ pub fn hints_of(error: &anyhow::Error) -> &[String] {
 
 /// Adds a line with a next step to an error, after its other ones.
 pub fn with_hint(error: anyhow::Error, hint: impl Into<String>) -> anyhow::Error {
-    let mut hinted = Error::new(kind_of(&error), format!("{error:#}"));
-    hinted.about = about(&error);
-    hinted.hints = hints_of(&error).to_vec();
-    hinted.hint(hint).into()
+    let mut error_with_hint = Error::new(kind_of(&error), format!("{error:#}"));
+    error_with_hint.about = about(&error);
+    error_with_hint.hints = hints_of(&error).to_vec();
+    error_with_hint.hint(hint).into()
 }
 
 /// True if a full disk (or quota) caused the error: in a system call, or reported by git.

@@ -53,19 +53,19 @@ pub fn failures(text: &str, most: usize) -> String {
     if weights.contains(&Weight::Failure) {
         order.retain(|at| weights[*at] != Weight::Passed);
     }
-    let mut kept = vec![false; lines.len()];
-    let mut left = most;
+    let mut selection = vec![false; lines.len()];
+    let mut room = most;
     for at in order {
         let cost = lines[at].len() + 1;
-        if cost <= left {
-            left -= cost;
-            kept[at] = true;
+        if cost <= room {
+            room -= cost;
+            selection[at] = true;
         } else if weights[at] >= Weight::Other {
             // Stop here, so that no isolated lines are shown between omitted ones.
             break;
         }
     }
-    joined(&lines, &kept)
+    joined(&lines, &selection)
 }
 
 /// Returns at most about `most` bytes from both ends of a text.
@@ -76,18 +76,18 @@ pub fn ends(text: &str, most: usize) -> String {
     let half = most / 2;
     let lines: Vec<Cow<'_, str>> =
         text.lines().map(|line| shortened(line, half.saturating_sub(1))).collect();
-    let mut kept = vec![false; lines.len()];
+    let mut selection = vec![false; lines.len()];
     let mut keep = |ats: &mut dyn Iterator<Item = usize>| {
-        let mut left = half;
+        let mut room = half;
         for at in ats {
-            let Some(rest) = left.checked_sub(lines[at].len() + 1) else { break };
-            left = rest;
-            kept[at] = true;
+            let Some(rest) = room.checked_sub(lines[at].len() + 1) else { break };
+            room = rest;
+            selection[at] = true;
         }
     };
     keep(&mut (0..lines.len()));
     keep(&mut (0..lines.len()).rev());
-    joined(&lines, &kept)
+    joined(&lines, &selection)
 }
 
 /// Returns at most about `most` bytes from the beginning of a text.
@@ -128,9 +128,9 @@ fn weights(lines: &[Cow<'_, str>]) -> Vec<Weight> {
             continue;
         }
         let end = lines.len().min(at + AFTER + 1);
-        for beside in &mut weights[at.saturating_sub(BEFORE)..end] {
-            if *beside == Weight::Other {
-                *beside = Weight::Around;
+        for weight in &mut weights[at.saturating_sub(BEFORE)..end] {
+            if *weight == Weight::Other {
+                *weight = Weight::Around;
             }
         }
     }
@@ -181,12 +181,12 @@ fn boundary(text: &str, mut at: usize) -> usize {
 }
 
 /// Returns the kept lines in order, with marks for the omitted ones.
-fn joined(lines: &[Cow<'_, str>], kept: &[bool]) -> String {
+fn joined(lines: &[Cow<'_, str>], selection: &[bool]) -> String {
     let mut out = String::new();
     let mut left_out = 0;
     let end = (&Cow::Borrowed(""), &true);
-    for (line, kept) in lines.iter().zip(kept).chain([end]) {
-        if !kept {
+    for (line, selection) in lines.iter().zip(selection).chain([end]) {
+        if !selection {
             left_out += 1;
             continue;
         }

@@ -69,13 +69,13 @@ impl FromStr for Host {
 
     /// Parses `name:port`, `1.2.3.4:port` or `[::1]:port`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let read = || {
+        let parse = || {
             let (name, port) = text.trim().rsplit_once(':')?;
             let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
             let is_open = name.contains(':') && !name.starts_with('[');
             Self::new(name, port.parse().ok()?).filter(|_| is_port && !is_open)
         };
-        read().ok_or_else(|| {
+        parse().ok_or_else(|| {
             format!("has {text:?}, which is not a host with a port, such as \"example.org:443\"")
         })
     }

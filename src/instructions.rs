@@ -78,11 +78,11 @@ pub fn instructs_agents(path: &str) -> bool {
     let is = |one: &str, other: &str| one.eq_ignore_ascii_case(other);
     let mut parts = path.split('/').rev();
     let name = parts.next().unwrap_or_default();
-    NAMES.iter().any(|known| is(known, name))
-        || path.split('/').any(|part| FOLDERS.iter().any(|known| is(known, part)))
-        || AT_TOP.iter().any(|known| {
-            let start = path.get(..known.len()).is_some_and(|start| is(start, known));
-            start && matches!(path.as_bytes().get(known.len()), None | Some(b'/'))
+    NAMES.iter().any(|entry| is(entry, name))
+        || path.split('/').any(|part| FOLDERS.iter().any(|entry| is(entry, part)))
+        || AT_TOP.iter().any(|entry| {
+            let start = path.get(..entry.len()).is_some_and(|start| is(start, entry));
+            start && matches!(path.as_bytes().get(entry.len()), None | Some(b'/'))
         })
 }
 

@@ -110,9 +110,9 @@ mod imp {
     }
 
     /// Restores these modes and the related special characters.
-    fn set(before: &Termios, which: LocalModes) {
+    fn set(before: &Termios, flags: LocalModes) {
         let Some(mut modes) = is_ours().then(|| tcgetattr(stdin()).ok()).flatten() else { return };
-        modes.local_modes = (modes.local_modes - which) | (before.local_modes & which);
+        modes.local_modes = (modes.local_modes - flags) | (before.local_modes & flags);
         for code in [SpecialCodeIndex::VMIN, SpecialCodeIndex::VTIME, SpecialCodeIndex::VSUSP] {
             modes.special_codes[code] = before.special_codes[code];
         }
@@ -132,7 +132,7 @@ mod imp {
             while let Ok(waiting @ 1..) = rustix::io::ioctl_fionread(stdin()) {
                 let mut more = vec![0; usize::try_from(waiting).unwrap_or(1)];
                 match rustix::io::read(stdin(), &mut more[..]) {
-                    Ok(read @ 1..) => bytes.extend_from_slice(&more[..read]),
+                    Ok(count @ 1..) => bytes.extend_from_slice(&more[..count]),
                     _ => return bytes,
                 }
             }

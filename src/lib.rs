@@ -61,11 +61,11 @@ mod markers;
 mod nearest;
 mod palette;
 mod present;
-#[cfg(test)]
-mod random_cases;
 mod replace_file;
 mod sha256;
 mod shell_quote;
+#[cfg(test)]
+mod test_random;
 mod typed_line;
 mod web;
 mod wrap;

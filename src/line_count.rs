@@ -12,11 +12,11 @@ pub(crate) fn changed_lines(before: &[u8], after: &[u8]) -> (usize, usize) {
     let (before, after) = (&before[head..], &after[head..]);
     let tail = before.iter().rev().zip(after.iter().rev()).take_while(same).count();
     let (before, after) = (&before[..before.len() - tail], &after[..after.len() - tail]);
-    let kept = match before.len() * after.len() <= MOST {
+    let common_lines = match before.len() * after.len() <= MOST {
         true => common(before, after),
         false => 0,
     };
-    (after.len() - kept, before.len() - kept)
+    (after.len() - common_lines, before.len() - common_lines)
 }
 
 /// Returns the length of the longest common subsequence.

@@ -13,27 +13,27 @@ pub(crate) fn is_fence(line: &str) -> bool {
 /// For each line, whether it belongs to a table.
 pub(crate) fn of_tables<S: AsRef<str>>(lines: &[S]) -> Vec<bool> {
     let rule = |line: &str| line.contains('|') && line.contains("--") && is_rule_text(line);
-    let mut found = vec![false; lines.len()];
+    let mut in_table = vec![false; lines.len()];
     for at in (0..lines.len()).filter(|at| rule(lines[*at].as_ref())) {
         let rows = lines[at..].iter().take_while(|line| !line.as_ref().trim().is_empty()).count();
-        found[at.saturating_sub(1)..at + rows].fill(true);
+        in_table[at.saturating_sub(1)..at + rows].fill(true);
     }
-    found
+    in_table
 }
 
 /// For each line, whether its breaks have a meaning: code, tables, headings, HTML.
 pub(crate) fn fixed<S: AsRef<str>>(lines: &[S]) -> Vec<bool> {
-    let mut found = of_tables(lines);
-    let mut fenced = false;
-    for (line, fixed) in lines.iter().zip(&mut found) {
+    let mut lines_fixed = of_tables(lines);
+    let mut in_fence = false;
+    for (line, fixed) in lines.iter().zip(&mut lines_fixed) {
         let line = line.as_ref();
         let fence = is_fence(line);
         let indent = line.len() - line.trim_start_matches(' ').len();
         let code = indent >= 4 && marker(&line[indent..]) == 0;
-        *fixed |= fenced || fence || code || line[indent..].starts_with(['#', '<', '|']);
-        fenced ^= fence;
+        *fixed |= in_fence || fence || code || line[indent..].starts_with(['#', '<', '|']);
+        in_fence ^= fence;
     }
-    found
+    lines_fixed
 }
 
 /// The length in bytes of a list's or quotation's marker, with the space after it.
@@ -42,8 +42,8 @@ pub(crate) fn marker(text: &str) -> usize {
         return 2;
     }
     let digits = text.chars().take_while(char::is_ascii_digit).count();
-    let numbered = text[digits..].starts_with(". ") || text[digits..].starts_with(") ");
-    if (1..=9).contains(&digits) && numbered { digits + 2 } else { 0 }
+    let is_number = text[digits..].starts_with(". ") || text[digits..].starts_with(") ");
+    if (1..=9).contains(&digits) && is_number { digits + 2 } else { 0 }
 }
 
 /// True if Markdown reads this as plain text at the start of a line.
@@ -128,9 +128,9 @@ pub(crate) fn unwrapped(text: &str) -> String {
     for (line, fixed) in lines.into_iter().zip(fixed) {
         // An item of a list goes on at its margin, where other lines are code.
         let fixed = fixed && !(open && goes_on(last_line(&out), line));
-        let quoted =
+        let quotation =
             line.trim_start().strip_prefix("> ").filter(|_| last_line(&out).contains("> "));
-        let rest = quoted.unwrap_or(line).trim();
+        let rest = quotation.unwrap_or(line).trim();
         if open && !fixed && !rest.is_empty() && may_begin(rest) {
             out.truncate(out.trim_end().len());
             out.push(' ');

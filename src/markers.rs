@@ -224,10 +224,10 @@ impl Markers {
             let text = &rest[*at..];
             OPEN.starts_with(text) || text.starts_with(OPEN)
         };
-        let held = rest.match_indices('<').map(|(at, _)| at).find(begins);
-        let held = held.filter(|at| rest.len() - at <= MOST).unwrap_or(rest.len());
-        let out = rest[..held].to_owned();
-        self.returned += held;
+        let hold_at = rest.match_indices('<').map(|(at, _)| at).find(begins);
+        let hold_at = hold_at.filter(|at| rest.len() - at <= MOST).unwrap_or(rest.len());
+        let out = rest[..hold_at].to_owned();
+        self.returned += hold_at;
         out
     }
 
@@ -239,13 +239,13 @@ impl Markers {
         let verdict = verdict_of_line(&line, Form::Review).filter(|_| is_prose);
         let verdict = verdict.filter(|(place, _)| place.start >= returned);
         let rest = &line[returned..];
-        let stripped = |place: &Range<usize>| {
+        let without_marker = |place: &Range<usize>| {
             format!("{}{}", &line[returned..place.start], &line[place.end..])
         };
         match (std::mem::take(&mut self.verdict), verdict) {
             (Seen::None, None) => rest.to_owned(),
             (Seen::None, Some((place, marker))) => {
-                let (with, without) = (rest.to_owned(), stripped(&place));
+                let (with, without) = (rest.to_owned(), without_marker(&place));
                 self.verdict = Seen::One { marker, with, without };
                 String::new()
             }
@@ -255,7 +255,7 @@ impl Markers {
             }
             (Seen::One { marker, with, without }, verdict) => {
                 let without =
-                    without + &verdict.map_or(rest.to_owned(), |(place, _)| stripped(&place));
+                    without + &verdict.map_or(rest.to_owned(), |(place, _)| without_marker(&place));
                 self.verdict = Seen::One { marker, with: with + rest, without };
                 String::new()
             }
@@ -270,7 +270,7 @@ impl Markers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random_cases::cases;
+    use crate::test_random::cases;
 
     #[test]
     fn a_verdict_is_alone_on_its_line() {

@@ -69,15 +69,15 @@ impl<K: PartialEq, T: Clone> Kept<K, T> {
     /// Errors of `find`, which are not cached.
     pub fn or_find<E>(&self, key: K, find: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let now = Untouched::now();
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, _, found)) =
-            kept.as_ref().filter(|(at, about, _)| (at, about) == (&now, &key))
+        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, _, value)) =
+            slot.as_ref().filter(|(at, about, _)| (at, about) == (&now, &key))
         {
-            return Ok(found.clone());
+            return Ok(value.clone());
         }
-        let found = find()?;
-        *kept = Some((now, key, found.clone()));
-        Ok(found)
+        let value = find()?;
+        *slot = Some((now, key, value.clone()));
+        Ok(value)
     }
 }
 

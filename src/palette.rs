@@ -151,16 +151,17 @@ enum Color {
 }
 
 fn color(word: &str) -> Option<Color> {
-    let named = |name: &str| NAMES.iter().position(|known| *known == name).map(|at| at as u8);
+    let code_of =
+        |name: &str| NAMES.iter().position(|candidate| *candidate == name).map(|at| at as u8);
     match word {
         "normal" | "-1" => return Some(Color::Normal),
         "default" => return Some(Color::Named(39)),
         _ => {}
     }
-    if let Some(at) = named(word) {
+    if let Some(at) = code_of(word) {
         return Some(Color::Named(30 + at));
     }
-    if let Some(at) = word.strip_prefix("bright").and_then(named) {
+    if let Some(at) = word.strip_prefix("bright").and_then(code_of) {
         return Some(Color::Named(90 + at));
     }
     if let Some(digits) = word.strip_prefix('#') {
@@ -188,9 +189,9 @@ fn mixed(digits: &str) -> Option<[u8; 3]> {
 }
 
 fn attribute(word: &str) -> Option<u8> {
-    let of = |name: &str| ATTRIBUTES.iter().find(|(known, ..)| *known == name);
+    let find = |name: &str| ATTRIBUTES.iter().find(|(candidate, ..)| *candidate == name);
     let off = word.strip_prefix("no").map(|rest| rest.strip_prefix('-').unwrap_or(rest));
-    of(word).map(|(_, on, _)| *on).or_else(|| of(off?).map(|(_, _, off)| *off))
+    find(word).map(|(_, on, _)| *on).or_else(|| find(off?).map(|(_, _, off)| *off))
 }
 
 #[cfg(test)]

@@ -7,13 +7,13 @@ use std::io::{Error, ErrorKind, Result};
 ///
 /// # Errors
 /// All other errors.
-pub fn present<T>(found: Result<T>) -> Result<Option<T>> {
+pub fn present<T>(result: Result<T>) -> Result<Option<T>> {
     let is_missing = |error: &Error| {
         use ErrorKind::{IsADirectory, NotADirectory, NotFound};
         matches!(error.kind(), NotFound | NotADirectory | IsADirectory)
     };
-    match found {
+    match result {
         Err(error) if is_missing(&error) => Ok(None),
-        found => found.map(Some),
+        result => result.map(Some),
     }
 }

@@ -31,8 +31,8 @@ impl PrivateFiles {
             if glob.trim().is_empty() || glob.starts_with('#') {
                 return Err(wrong(glob, "names no file"));
             }
-            let added = builder.add_line(None, glob);
-            added.map_err(|error| wrong(glob, &format!("cannot be read: {error}")))?;
+            let result = builder.add_line(None, glob);
+            result.map_err(|error| wrong(glob, &format!("cannot be read: {error}")))?;
         }
         let all = builder.build().map_err(|error| error.to_string())?;
         Ok(Self((!globs.is_empty()).then(|| Rc::new(all))))
@@ -48,8 +48,8 @@ impl PrivateFiles {
     pub fn has(&self, path: &str) -> bool {
         let Some(all) = &self.0 else { return false };
         let path = path.trim_end_matches('/');
-        let own = path == ".cowork" || path.starts_with(".cowork/");
-        let is_inside = !path.is_empty() && path != "." && !path.starts_with('/') && !own;
+        let is_cowork = path == ".cowork" || path.starts_with(".cowork/");
+        let is_inside = !path.is_empty() && path != "." && !path.starts_with('/') && !is_cowork;
         is_inside && all.matched_path_or_any_parents(Path::new(path), true).is_ignore()
     }
 
@@ -57,7 +57,7 @@ impl PrivateFiles {
     /// private folder, only the folder itself. In a repository below the directory, such as a linked
     /// working tree, the globs hold for paths from its own top, too.
     pub fn below(&self, root: &Path) -> Vec<String> {
-        let mut found = Vec::new();
+        let mut paths = Vec::new();
         // Folders, each with the number of bytes before the paths that its repository knows.
         let mut folders: Vec<_> = self.is_set().then(|| (String::new(), 0)).into_iter().collect();
         while let Some((folder, mut top)) = folders.pop() {
@@ -66,7 +66,7 @@ impl PrivateFiles {
             }
             for (path, entry) in entries(root, &folder) {
                 if self.has(&path) || self.has(&path[top..]) {
-                    found.push(path);
+                    paths.push(path);
                 } else if entry.file_name() != ".git"
                     && entry.file_type().is_ok_and(|kind| kind.is_dir())
                 {
@@ -74,18 +74,18 @@ impl PrivateFiles {
                 }
             }
         }
-        found
+        paths
     }
 
     /// Like [`Self::below`], with the other names (hard links) of private files.
     pub fn with_other_names(&self, root: &Path) -> Vec<String> {
-        let mut found = self.below(root);
-        let ids: BTreeSet<Id> = hard_links(root, &found).into_iter().map(|(_, id)| id).collect();
+        let mut paths = self.below(root);
+        let ids: BTreeSet<Id> = hard_links(root, &paths).into_iter().map(|(_, id)| id).collect();
         if !ids.is_empty() {
             let all = hard_links(root, &[String::new()]).into_iter();
-            found.extend(all.filter(|(_, id)| ids.contains(id)).map(|(path, _)| path));
+            paths.extend(all.filter(|(_, id)| ids.contains(id)).map(|(path, _)| path));
         }
-        found
+        paths
     }
 }
 
@@ -104,7 +104,7 @@ fn entries(root: &Path, folder: &str) -> impl Iterator<Item = (String, DirEntry)
 
 /// The files with several names at these paths and below them.
 fn hard_links(root: &Path, paths: &[String]) -> Vec<(String, Id)> {
-    let mut found = Vec::new();
+    let mut links = Vec::new();
     let mut paths = paths.to_vec();
     while let Some(path) = paths.pop() {
         let Ok(metadata) = root.join(encoded(&path)).symlink_metadata() else { continue };
@@ -112,10 +112,10 @@ fn hard_links(root: &Path, paths: &[String]) -> Vec<(String, Id)> {
             let inner = entries(root, &path).filter(|(_, entry)| entry.file_name() != ".git");
             paths.extend(inner.map(|(path, _)| path));
         } else if let Some(id) = hard_link(&metadata) {
-            found.push((path, id));
+            links.push((path, id));
         }
     }
-    found
+    links
 }
 
 /// Identifies a file with several names.

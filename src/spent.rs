@@ -35,37 +35,28 @@ impl Spent {
     /// The larger value of each field, for two counts of the same work.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
-        Self {
-            usage: Usage {
-                input: self.usage.input.max(other.usage.input),
-                output: self.usage.output.max(other.usage.output),
-                cached: self.usage.cached.max(other.usage.cached),
-            },
-            requests: self.requests.max(other.requests),
-            guessed: self.guessed.max(other.guessed),
-            uncounted: self.uncounted.max(other.uncounted),
-            micros: self.micros.max(other.micros),
-            unpriced: self.unpriced.max(other.unpriced),
-            millis: self.millis.max(other.millis),
-        }
+        self.combined(other, u64::max)
     }
 
     /// The difference from an earlier count of the same work.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
-        let of = |now: Usage, then: Usage| Usage {
-            input: now.input.saturating_sub(then.input),
-            output: now.output.saturating_sub(then.output),
-            cached: now.cached.saturating_sub(then.cached),
-        };
+        self.combined(earlier, u64::saturating_sub)
+    }
+
+    fn combined(self, other: Self, combine: fn(u64, u64) -> u64) -> Self {
         Self {
-            usage: of(self.usage, earlier.usage),
-            requests: self.requests.saturating_sub(earlier.requests),
-            guessed: self.guessed.saturating_sub(earlier.guessed),
-            uncounted: self.uncounted.saturating_sub(earlier.uncounted),
-            micros: self.micros.saturating_sub(earlier.micros),
-            unpriced: self.unpriced.saturating_sub(earlier.unpriced),
-            millis: self.millis.saturating_sub(earlier.millis),
+            usage: Usage {
+                input: combine(self.usage.input, other.usage.input),
+                output: combine(self.usage.output, other.usage.output),
+                cached: combine(self.usage.cached, other.usage.cached),
+            },
+            requests: combine(self.requests, other.requests),
+            guessed: combine(self.guessed, other.guessed),
+            uncounted: combine(self.uncounted, other.uncounted),
+            micros: combine(self.micros, other.micros),
+            unpriced: combine(self.unpriced, other.unpriced),
+            millis: combine(self.millis, other.millis),
         }
     }
 
@@ -100,14 +91,9 @@ impl Spent {
 }
 
 impl AddAssign for Spent {
+    // Saturating, because values may come from trailers in foreign commits.
     fn add_assign(&mut self, other: Self) {
-        self.usage += other.usage;
-        self.requests = self.requests.saturating_add(other.requests);
-        self.guessed = self.guessed.saturating_add(other.guessed);
-        self.uncounted = self.uncounted.saturating_add(other.uncounted);
-        self.micros = self.micros.saturating_add(other.micros);
-        self.unpriced = self.unpriced.saturating_add(other.unpriced);
-        self.millis = self.millis.saturating_add(other.millis);
+        *self = self.combined(other, u64::saturating_add);
     }
 }
 

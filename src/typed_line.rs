@@ -111,19 +111,19 @@ impl TypedLine {
     /// history.
     pub(crate) fn apply(&mut self, edit: Edit) {
         let (at, end) = (self.cursor, self.text.len());
-        let (left, right) = (at.saturating_sub(1), (at + 1).min(end));
+        let (left_of, right) = (at.saturating_sub(1), (at + 1).min(end));
         // The deleted range; the cursor moves to its start.
         let (from, to) = match edit {
             Edit::Insert(c) => {
                 self.text.insert(at, c);
                 (at + 1, at + 1)
             }
-            Edit::Erase => (left, at),
+            Edit::Erase => (left_of, at),
             Edit::Delete => (at, right),
             Edit::EraseWord => (self.word_before(), at),
             Edit::EraseLine => (0, end),
             Edit::EraseRest => (at, end),
-            Edit::Left => (left, left),
+            Edit::Left => (left_of, left_of),
             Edit::Right => (right, right),
             Edit::WordLeft => (self.word_before(), self.word_before()),
             Edit::WordRight => (self.word_after(), self.word_after()),

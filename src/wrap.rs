@@ -82,11 +82,11 @@ pub(crate) fn shortened(line: &str, width: usize) -> String {
     }
     let cut = console::truncate_str(line, width.saturating_sub(1), "").into_owned();
     let next = line[cut.len()..].chars().next();
-    let kept = match cut.rfind(' ') {
+    let text = match cut.rfind(' ') {
         Some(at) if next != Some(' ') && !cut[..at].trim().is_empty() => &cut[..at],
         _ => cut.as_str(),
     };
-    format!("{}…", kept.trim_end_matches([' ', '·', ',', ':', ';']))
+    format!("{}…", text.trim_end_matches([' ', '·', ',', ':', ';']))
 }
 
 /// Like [`wrap`], for a line that starts after `indent` columns; further parts are indented to the
@@ -102,9 +102,9 @@ pub(crate) fn hanging_command(line: &str, width: usize, indent: usize) -> String
     let fits = measure_text_width(line) <= width.saturating_sub(indent);
     match line.rfind(": git ").filter(|_| !fits) {
         Some(at) => {
-            let (said, command) = line.split_at(at + 1);
-            let said = hanging(said, width, indent);
-            format!("{said}\n{}{}", " ".repeat(indent), command.trim_start())
+            let (sentence, command) = line.split_at(at + 1);
+            let sentence = hanging(sentence, width, indent);
+            format!("{sentence}\n{}{}", " ".repeat(indent), command.trim_start())
         }
         None => hanging(line, width, indent),
     }

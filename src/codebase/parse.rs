@@ -113,7 +113,7 @@ impl Parsers {
             self.timeouts += 1;
             return Some(Symbols::default());
         };
-        let mut walk = Walk {
+        let mut walk = SymbolWalk {
             syntax,
             classes,
             text,
@@ -154,7 +154,7 @@ fn classes(syntax: &Syntax, grammar: &tree_sitter::Language) -> Vec<Class> {
 }
 
 /// A definition or implementation around the current node.
-struct Scope {
+struct SymbolScope {
     /// Depth in the tree.
     depth: usize,
     /// The type that its contents belong to, possibly empty.
@@ -165,12 +165,12 @@ struct Scope {
     imports: bool,
 }
 
-struct Walk<'a, 'tree> {
+struct SymbolWalk<'a, 'tree> {
     syntax: &'static Syntax,
     classes: &'a [Class],
     text: &'a str,
     symbols: Symbols,
-    scopes: Vec<Scope>,
+    scopes: Vec<SymbolScope>,
     /// The nodes above the current one: tree-sitter searches a node's parent from the root each
     /// time.
     above: Vec<Node<'tree>>,
@@ -178,7 +178,7 @@ struct Walk<'a, 'tree> {
     name_positions: BTreeSet<usize>,
 }
 
-impl<'a, 'tree> Walk<'a, 'tree> {
+impl<'a, 'tree> SymbolWalk<'a, 'tree> {
     fn run(&mut self, mut cursor: TreeCursor<'tree>) {
         loop {
             let node = cursor.node();
@@ -211,7 +211,7 @@ impl<'a, 'tree> Walk<'a, 'tree> {
             None => (String::new(), false),
         };
         let depth = self.above.len();
-        let mut scope = Scope { depth, owner, local, imports: shape == NodeRole::Import };
+        let mut scope = SymbolScope { depth, owner, local, imports: shape == NodeRole::Import };
         if matches!(shape, NodeRole::Anonymous | NodeRole::Import) {
             scope.local |= shape == NodeRole::Anonymous;
             self.scopes.push(scope);

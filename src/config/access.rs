@@ -1,4 +1,4 @@
-//! Values for a stage or a role that depend on several keys.
+//! TypedSettings for a stage or a role that depend on several keys.
 
 use anyhow::Result;
 
@@ -16,6 +16,11 @@ use crate::stages::{depth, row};
 pub struct Switches(pub(super) BTreeMap<Stage, bool>);
 
 impl Switches {
+    /// Returns the stages for which a switch is set.
+    pub(super) fn read(set: impl Fn(&str) -> Option<bool>) -> Self {
+        Self(Stage::ALL.into_iter().filter_map(|stage| Some((stage, set(stage.name())?))).collect())
+    }
+
     /// Returns whether a stage is switched on or off; `None` if it is not configured.
     pub fn get(&self, stage: Stage) -> Option<bool> {
         self.0.get(&stage).copied()

@@ -7,8 +7,8 @@ use anyhow::Result;
 use super::command_tools::command_tools;
 use super::connection::{default_model, named_model};
 use super::fields::Section as _;
-use super::layer::Settings;
-use super::settings::Values;
+use super::layer::LayerSettings;
+use super::settings::TypedSettings;
 use super::value::Value;
 use super::{
     Budget, Config, DEFAULT_MODEL, Limits, Price, Project, Review, Roles, Sandbox, StageConfig,
@@ -36,8 +36,8 @@ impl Sandbox {
 }
 
 /// Builds the whole configuration.
-pub(super) fn build(settings: &Settings) -> Result<Config> {
-    let values = Values(settings);
+pub(super) fn build(settings: &LayerSettings) -> Result<Config> {
+    let values = TypedSettings(settings);
     let unusable = values.unset()?;
     let llm = default_model(&values)?;
     let mut config = Config {
@@ -66,7 +66,7 @@ pub(super) fn build(settings: &Settings) -> Result<Config> {
     Ok(config)
 }
 
-fn roles(values: &Values<'_>) -> Roles {
+fn roles(values: &TypedSettings<'_>) -> Roles {
     let mut roles: Roles = values.section(&["roles"]);
     for role in [&mut roles.actor, &mut roles.critic] {
         if role.is_empty() {
@@ -77,19 +77,19 @@ fn roles(values: &Values<'_>) -> Roles {
     roles
 }
 
-fn review(values: &Values<'_>) -> Result<Review> {
+fn review(values: &TypedSettings<'_>) -> Result<Review> {
     let mut review: Review = values.section(&["review"]);
     let prefix = &review.comment_prefix;
     if prefix.trim().is_empty() || prefix.chars().any(char::is_control) {
         let problem = "must be visible text; a blank prefix would make every line a comment";
         return Err(values.wrong(&["review", "comment_prefix"], problem));
     }
-    review.gates = switches(|stage| values.read(&["stages", stage, "review"]));
-    review.challenge = switches(|stage| values.read(&["review", "challenge", stage]));
+    review.gates = Switches::read(|stage| values.read(&["stages", stage, "review"]));
+    review.challenge = Switches::read(|stage| values.read(&["review", "challenge", stage]));
     Ok(review)
 }
 
-fn limits(values: &Values<'_>) -> Result<Limits> {
+fn limits(values: &TypedSettings<'_>) -> Result<Limits> {
     let mut limits: Limits = values.section(&["limits"]);
     for key in Limits::KEYS {
         let path = ["limits", key.name];
@@ -116,17 +116,12 @@ fn limits(values: &Values<'_>) -> Result<Limits> {
     Ok(limits)
 }
 
-/// Returns the stages for which a switch is set.
-pub(super) fn switches(set: impl Fn(&str) -> Option<bool>) -> Switches {
-    Switches(Stage::ALL.into_iter().filter_map(|stage| Some((stage, set(stage.name())?))).collect())
-}
-
-fn stages(values: &Values<'_>) -> BTreeMap<Stage, StageConfig> {
+fn stages(values: &TypedSettings<'_>) -> BTreeMap<Stage, StageConfig> {
     let stage = |stage: Stage| (stage, values.section(&["stages", stage.name()]));
     Stage::ALL.into_iter().map(stage).filter(|(_, set)| *set != StageConfig::default()).collect()
 }
 
-fn budget(values: &Values<'_>) -> Budget {
+fn budget(values: &TypedSettings<'_>) -> Budget {
     let price = |model: String| {
         let mut price: Price = values.section(&["budget", "prices", &model]);
         // Without a price for cached tokens, they cost as much as other input tokens.
@@ -139,9 +134,9 @@ fn budget(values: &Values<'_>) -> Budget {
     Budget { prices, ..values.section(&["budget"]) }
 }
 
-fn project(values: &Values<'_>) -> Result<Project> {
+fn project(values: &TypedSettings<'_>) -> Result<Project> {
     let mut project: Project = values.section(&["project"]);
-    project.self_review = switches(|stage| values.read(&["project", "self_review", stage]));
+    project.self_review = Switches::read(|stage| values.read(&["project", "self_review", stage]));
     if !is_ref_component(&project.branch_prefix) {
         let problem = "must be one part of a branch name, such as \"cowork\"";
         return Err(values.wrong(&["project", "branch_prefix"], problem));
@@ -162,7 +157,7 @@ fn project(values: &Values<'_>) -> Result<Project> {
     Ok(project)
 }
 
-fn sandbox(values: &Values<'_>) -> Result<Sandbox> {
+fn sandbox(values: &TypedSettings<'_>) -> Result<Sandbox> {
     let sandbox: Sandbox = values.section(&["sandbox"]);
     let hosts = sandbox.hosts.iter().filter(|host| *host != EVERY_HOST);
     match hosts.map(|host| host.parse::<Host>()).find_map(Result::err) {

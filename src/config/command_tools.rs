@@ -6,10 +6,9 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use serde_json::{Map, Value as Json, json};
 
-use super::ToolConfig;
-use super::build::switches;
 use super::schema;
-use super::settings::Values;
+use super::settings::TypedSettings;
+use super::{Switches, ToolConfig};
 use crate::error::Error;
 use crate::stage::Stage;
 use crate::stages;
@@ -37,7 +36,7 @@ impl ToolConfig {
 }
 
 /// Reads every `[tools.NAME]`.
-pub(super) fn command_tools(values: &Values<'_>) -> Result<BTreeMap<String, ToolConfig>> {
+pub(super) fn command_tools(values: &TypedSettings<'_>) -> Result<BTreeMap<String, ToolConfig>> {
     let mut tools = BTreeMap::new();
     for name in values.names(&["tools"]) {
         tools.insert(name.clone(), command_tool(values, &name)?);
@@ -58,9 +57,9 @@ pub(super) fn command_tools(values: &Values<'_>) -> Result<BTreeMap<String, Tool
     Ok(tools)
 }
 
-fn command_tool(values: &Values<'_>, name: &str) -> Result<ToolConfig> {
+fn command_tool(values: &TypedSettings<'_>, name: &str) -> Result<ToolConfig> {
     let mut tool: ToolConfig = values.section(&["tools", name]);
-    tool.stages = switches(|stage| values.read(&["tools", name, "stages", stage]));
+    tool.stages = Switches::read(|stage| values.read(&["tools", name, "stages", stage]));
     if !is_name(name) {
         let problem = format!(
             "is not a valid tool name: use up to {LONGEST_NAME} letters, digits, _ and -, a letter first"
@@ -145,7 +144,7 @@ fn required_problem(
 }
 
 /// Makes an error about a tool; the message names the place where the tool is configured.
-fn wrong(values: &Values<'_>, name: &str, problem: &str) -> anyhow::Error {
+fn wrong(values: &TypedSettings<'_>, name: &str, problem: &str) -> anyhow::Error {
     let path = ["tools".to_owned(), name.to_owned()];
     let settings = values.0.iter().find(|(key, _)| key.starts_with(&path));
     let origin = settings.map_or("", |(_, setting)| &setting.origin);

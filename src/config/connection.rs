@@ -10,7 +10,7 @@ use anyhow::Result;
 use reqwest::header::{HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
-use super::settings::Values;
+use super::settings::TypedSettings;
 use super::{
     AGENT, Api, DEFAULT_ANSWER_S, DEFAULT_MODEL, DEFAULT_RATE, HOSTED_APIS, ModelConfig, Places,
     endpoint, hosted_api, is_loopback,
@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::secret;
 
 /// Reads `[llm]`.
-pub(super) fn default_model(values: &Values<'_>) -> Result<ModelConfig> {
+pub(super) fn default_model(values: &TypedSettings<'_>) -> Result<ModelConfig> {
     let provider = values.read(&["llm", "provider"]).unwrap_or_else(|| {
         let has_url = values.get(&["llm", "base_url"]).is_some();
         let provider = if is_program(values, &["llm"]) && !has_url { AGENT } else { "openai" };
@@ -30,7 +30,7 @@ pub(super) fn default_model(values: &Values<'_>) -> Result<ModelConfig> {
 }
 
 /// True if a section names an agent program.
-fn is_program(values: &Values<'_>, section: &[&str]) -> bool {
+fn is_program(values: &TypedSettings<'_>, section: &[&str]) -> bool {
     let is_set = |key| values.get(&[section, &[key]].concat()).is_some();
     is_set("agent") || is_set("command")
 }
@@ -48,7 +48,7 @@ fn default_of(provider: &str, other: &str) -> String {
 /// another server, it does not inherit the API key, the API, the rate limit, the time limit or
 /// anything sent besides the conversation.
 pub(super) fn named_model(
-    values: &Values<'_>,
+    values: &TypedSettings<'_>,
     name: &str,
     llm: &ModelConfig,
 ) -> Result<ModelConfig> {
@@ -92,7 +92,7 @@ pub(super) fn named_model(
 }
 
 /// Applies the settings under `section` to `base`, then fills in the values that follow from them.
-fn finish(values: &Values<'_>, section: &[&str], base: ModelConfig) -> Result<ModelConfig> {
+fn finish(values: &TypedSettings<'_>, section: &[&str], base: ModelConfig) -> Result<ModelConfig> {
     let at = |key| -> Vec<&str> { section.iter().copied().chain([key]).collect() };
     let is_set = |key| values.get(&at(key)).is_some();
     let mut model = base.clone();
@@ -154,7 +154,7 @@ fn finish(values: &Values<'_>, section: &[&str], base: ModelConfig) -> Result<Mo
 
 /// True if a key is configured. A key whose variable is not set also counts, because it still
 /// selects the hosted server.
-fn has_key(values: &Values<'_>, path: &[&str], model: &ModelConfig) -> bool {
+fn has_key(values: &TypedSettings<'_>, path: &[&str], model: &ModelConfig) -> bool {
     let path: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
     !model.api_key.is_empty() || values.0.get(&path).is_some_and(|setting| setting.value.is_err())
 }

@@ -1,17 +1,22 @@
 //! The settings that come from environment variables, such as `COWORK_LLM_MODEL`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 
-use super::layer::{self, Settings};
-use super::load::Sources;
+use super::layer::{self, LayerSettings};
 use super::value::Value;
 use super::{ANTHROPIC, HOSTED_APIS, HostedApi, hosted_api, schema};
 
-pub(super) fn environment(sources: &Sources, below: &Settings) -> Result<Settings> {
+/// Returns the settings of these variables over the settings `below`; `has_url` is true if an option
+/// of the command line names a server.
+pub(super) fn environment(
+    env: &BTreeMap<String, String>,
+    has_url: bool,
+    below: &LayerSettings,
+) -> Result<LayerSettings> {
     let set = |name: &'static str| {
-        sources.env.get(name).filter(|value| !value.is_empty()).map(|value| (name, value))
+        env.get(name).filter(|value| !value.is_empty()).map(|value| (name, value))
     };
     // The variables that other programs of the same provider read.
     let api = provider(below, &["llm"]).and_then(hosted_api).unwrap_or(&HOSTED_APIS[0]);
@@ -28,14 +33,11 @@ pub(super) fn environment(sources: &Sources, below: &Settings) -> Result<Setting
         let setting = below.get(&path(&["llm", key]));
         setting.is_some_and(|s| !matches!(&s.value, Ok(Value::Text(text)) if text.is_empty()))
     };
-    let server_has_key = is_set("api_key")
-        && is_set("base_url")
-        && url.is_none()
-        && sources.flags.base_url.is_none();
+    let server_has_key = is_set("api_key") && is_set("base_url") && url.is_none() && !has_url;
     // The key of a hosted API is for its own server.
     let preset = below.get(&path(&["llm", "base_url"])).is_some_and(|url| url.preset);
-    let elsewhere = !["openai", ANTHROPIC].contains(&api.provider)
-        && (url.is_some() || sources.flags.base_url.is_some() || !preset);
+    let elsewhere =
+        !["openai", ANTHROPIC].contains(&api.provider) && (url.is_some() || has_url || !preset);
     let provider_key = || if server_has_key || elsewhere { None } else { set(api.key) };
     let key = set("COWORK_LLM_API_KEY").or_else(provider_key);
     let pairs: Vec<(&str, &str, &str)> =
@@ -57,7 +59,7 @@ fn path(parts: &[&str]) -> schema::Path {
     parts.iter().map(|part| (*part).to_owned()).collect()
 }
 
-fn provider<'s>(settings: &'s Settings, section: &[&str]) -> Option<&'s str> {
+fn provider<'s>(settings: &'s LayerSettings, section: &[&str]) -> Option<&'s str> {
     match &settings.get(&path(&[section, &["provider"]].concat()))?.value {
         Ok(Value::Text(text)) => Some(text),
         _ => None,
@@ -65,7 +67,7 @@ fn provider<'s>(settings: &'s Settings, section: &[&str]) -> Option<&'s str> {
 }
 
 /// Returns the models on a hosted API's own server that have no key: they get the usual key.
-fn keyless(settings: &Settings, api: &HostedApi) -> Vec<String> {
+fn keyless(settings: &LayerSettings, api: &HostedApi) -> Vec<String> {
     let names = settings.keys().filter(|path| path.len() == 3 && path[0] == "models");
     let names: BTreeSet<&String> = names.map(|path| &path[1]).collect();
     let fits = |name: &&&String| {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Map;
 
 use super::Switches;
-use super::value::{Shape, Value};
+use super::value::{Value, ValueType};
 use crate::stage::Stage;
 use crate::stages::DepthChoice;
 
@@ -46,7 +46,7 @@ pub(super) struct Key {
     /// The key's name; a dot leads into a nested table.
     pub(super) name: &'static str,
     /// The allowed values.
-    pub(super) shape: Shape,
+    pub(super) shape: ValueType,
     /// When a project file may set the key.
     pub(super) rule: Rule,
     /// Lines of the field's doc comment.
@@ -68,7 +68,7 @@ pub(super) trait Section: Default {
 /// A type that a field can have.
 pub(super) trait FieldType: Sized {
     /// The allowed values, unless the field declares its own.
-    const SHAPE: Shape;
+    const SHAPE: ValueType;
 
     fn from_value(value: &Value) -> Option<Self>;
 
@@ -157,8 +157,8 @@ macro_rules! words {
         }
 
         impl $crate::config::fields::FieldType for $name {
-            const SHAPE: $crate::config::value::Shape =
-                $crate::config::value::Shape::Choice(&[$($word),+]);
+            const SHAPE: $crate::config::value::ValueType =
+                $crate::config::value::ValueType::Choice(&[$($word),+]);
 
             fn from_value(value: &$crate::config::value::Value) -> Option<Self> {
                 match value {
@@ -185,7 +185,7 @@ pub(super) use {keys, words};
 macro_rules! field_types {
     ($($type:ty: $shape:expr, $variant:ident;)+) => {$(
         impl FieldType for $type {
-            const SHAPE: Shape = $shape;
+            const SHAPE: ValueType = $shape;
 
             fn from_value(value: &Value) -> Option<Self> {
                 match value {
@@ -202,18 +202,18 @@ macro_rules! field_types {
 }
 
 field_types! {
-    String: Shape::Text, Text;
-    bool: Shape::Flag, Flag;
-    u64: Shape::Count(0, i64::MAX as u64), Count;
-    f64: Shape::Number(0.0, 1e9), Number;
-    [u32; 2]: Shape::Range, Range;
-    Vec<String>: Shape::List, List;
-    DepthChoice: Shape::Depth, Depth;
-    Map<String, serde_json::Value>: Shape::Table, Table;
+    String: ValueType::Text, Text;
+    bool: ValueType::Flag, Flag;
+    u64: ValueType::Count(0, i64::MAX as u64), Count;
+    f64: ValueType::Number(0.0, 1e9), Number;
+    [u32; 2]: ValueType::Range, Range;
+    Vec<String>: ValueType::List, List;
+    DepthChoice: ValueType::Depth, Depth;
+    Map<String, serde_json::Value>: ValueType::Table, Table;
 }
 
 impl FieldType for BTreeMap<String, String> {
-    const SHAPE: Shape = Shape::Texts;
+    const SHAPE: ValueType = ValueType::Texts;
 
     fn from_value(value: &Value) -> Option<Self> {
         let Value::Table(table) = value else { return None };
@@ -231,7 +231,7 @@ impl FieldType for BTreeMap<String, String> {
 
 /// A list turns on the stages that it names, and turns off all others.
 impl FieldType for Switches {
-    const SHAPE: Shape = Shape::Stages;
+    const SHAPE: ValueType = ValueType::Stages;
 
     fn from_value(value: &Value) -> Option<Self> {
         let Value::Stages(listed) = value else { return None };
@@ -244,7 +244,7 @@ impl FieldType for Switches {
 }
 
 impl FieldType for u32 {
-    const SHAPE: Shape = Shape::Count(0, Self::MAX as u64);
+    const SHAPE: ValueType = ValueType::Count(0, Self::MAX as u64);
 
     fn from_value(value: &Value) -> Option<Self> {
         u64::from_value(value).map(|count| Self::try_from(count).unwrap_or(Self::MAX))
@@ -257,7 +257,7 @@ impl FieldType for u32 {
 
 /// An empty text means `None`.
 impl FieldType for Option<String> {
-    const SHAPE: Shape = Shape::Text;
+    const SHAPE: ValueType = ValueType::Text;
 
     fn from_value(value: &Value) -> Option<Self> {
         String::from_value(value).map(|text| Some(text).filter(|text| !text.is_empty()))
@@ -270,7 +270,7 @@ impl FieldType for Option<String> {
 
 /// A number that can be unset: as a rate, where `off` means unset, or as a count.
 impl FieldType for Option<u32> {
-    const SHAPE: Shape = Shape::Rate;
+    const SHAPE: ValueType = ValueType::Rate;
 
     fn from_value(value: &Value) -> Option<Self> {
         match value {
@@ -285,7 +285,7 @@ impl FieldType for Option<u32> {
 }
 
 impl FieldType for Option<f64> {
-    const SHAPE: Shape = f64::SHAPE;
+    const SHAPE: ValueType = f64::SHAPE;
 
     fn from_value(value: &Value) -> Option<Self> {
         f64::from_value(value).map(Some)
@@ -297,7 +297,7 @@ impl FieldType for Option<f64> {
 }
 
 impl FieldType for Option<bool> {
-    const SHAPE: Shape = Shape::Flag;
+    const SHAPE: ValueType = ValueType::Flag;
 
     fn from_value(value: &Value) -> Option<Self> {
         bool::from_value(value).map(Some)

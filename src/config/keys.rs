@@ -7,12 +7,12 @@ use std::fmt;
 use serde_json::Map;
 
 use super::fields::{keys, words};
-use super::value::Shape;
+use super::value::ValueType;
 use super::{DEFAULT_MODEL, Places, Switches};
 use crate::stages::DepthChoice;
 
 /// Providers: hosted APIs, presets of local servers, and what is no server.
-const PROVIDERS: Shape = Shape::Choice(&[
+const PROVIDERS: ValueType = ValueType::Choice(&[
     "openai",
     "anthropic",
     "gemini",
@@ -28,13 +28,13 @@ const PROVIDERS: Shape = Shape::Choice(&[
     "replay",
     "agent",
 ]);
-const AGENTS: Shape = Shape::Choice(&["claude", "codex", "gemini", "opencode"]);
-const POSITIVE: Shape = Shape::Count(1, u32::MAX as u64);
-const DRAFTS: Shape = Shape::Count(1, 1000);
-const SECONDS: Shape = Shape::Count(1, 7 * 24 * 3600);
+const AGENTS: ValueType = ValueType::Choice(&["claude", "codex", "gemini", "opencode"]);
+const POSITIVE: ValueType = ValueType::Count(1, u32::MAX as u64);
+const DRAFTS: ValueType = ValueType::Count(1, 1000);
+const SECONDS: ValueType = ValueType::Count(1, 7 * 24 * 3600);
 /// Seconds; 0 means no limit.
-const ANSWER: Shape = Shape::Count(0, 7 * 24 * 3600);
-const TEMPERATURE: Shape = Shape::Number(0.0, 2.0);
+const ANSWER: ValueType = ValueType::Count(0, 7 * 24 * 3600);
+const TEMPERATURE: ValueType = ValueType::Number(0.0, 2.0);
 
 words! {
     /// The API of a model server.
@@ -149,12 +149,12 @@ keys! {
         /// which are not retried.
         answer_s: u64 = 0 => Trust, ANSWER;
         /// Size of the model's context window in tokens.
-        context_window: u64 = 128_000 => Trust, Shape::Count(1024, i64::MAX as u64);
+        context_window: u64 = 128_000 => Trust, ValueType::Count(1024, i64::MAX as u64);
         /// How often a request that failed with a temporary error is sent again.
-        max_retries: u32 = 3 => Trust, Shape::Count(0, 100);
+        max_retries: u32 = 3 => Trust, ValueType::Count(0, 100);
         /// Maximum number of tokens of one answer, reasoning included. 0 means the server's own
         /// limit; the Messages API needs a number, so there 0 means 32000.
-        max_tokens: u64 = 0 => Trust, Shape::Count(0, u32::MAX as u64);
+        max_tokens: u64 = 0 => Trust, ValueType::Count(0, u32::MAX as u64);
         /// How much a reasoning model thinks, in its server's terms, such as "none", "low" or
         /// "high".
         reasoning_effort: String = String::new() => Trust;
@@ -264,7 +264,7 @@ keys! {
 }
 
 keys! {
-    /// Settings of one stage; a key that is not set has the stage's default.
+    /// LayerSettings of one stage; a key that is not set has the stage's default.
     #[derive(Clone, Debug, PartialEq)]
     pub struct StageConfig {
         /// The actor's temperature.

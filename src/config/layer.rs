@@ -1,5 +1,5 @@
 //! One layer of configuration: a file, `git config`, the environment or the command line, read into
-//! [`Settings`] and applied over earlier layers.
+//! [`LayerSettings`] and applied over earlier layers.
 //!
 //! Types and key names are checked here, while the place of each value is still known.
 
@@ -12,14 +12,14 @@ use toml::de::{DeTable, DeValue};
 use super::fields::{Key, Rule};
 use super::problem::Problems;
 use super::schema::{self, Path, PathTarget};
-use super::value::{self, Shape, Value};
+use super::value::{self, Value, ValueType};
 use super::{Config, endpoint};
 use crate::error::Error;
 use crate::stage::Stage;
 
 /// A value and where it was set.
 #[derive(Clone)]
-pub(super) struct Setting {
+pub(super) struct LayerSetting {
     /// The value, or why it is missing (a variable is not set).
     pub(super) value: Result<Value, String>,
     /// Where the value was set, for messages: a file with its line, `git config`, a variable or an
@@ -36,7 +36,7 @@ pub(super) struct Setting {
 }
 
 /// All values that have been set, by key.
-pub(super) type Settings = BTreeMap<Path, Setting>;
+pub(super) type LayerSettings = BTreeMap<Path, LayerSetting>;
 
 /// Whether `${VAR}` is replaced in a file.
 #[derive(Clone, Copy)]
@@ -53,7 +53,7 @@ pub(super) fn from_toml(
     file: &str,
     expand: Expand<'_>,
     problems: &Problems,
-) -> Result<Settings> {
+) -> Result<LayerSettings> {
     // The error that the TOML library renders would show the line, which may contain an API key.
     let table = DeTable::parse(text).map_err(|error| {
         let line = error.span().map_or(1, |span| line_of(&line_starts(text), &span));
@@ -62,7 +62,7 @@ pub(super) fn from_toml(
             .hint("fix that line; a configuration with an error is not used at all")
     })?;
     let lines = line_starts(text);
-    let mut file = File { lines, name: file, expand, problems, settings: Settings::new() };
+    let mut file = File { lines, name: file, expand, problems, settings: LayerSettings::new() };
     file.table(table.get_ref(), &mut Path::new())?;
     Ok(file.settings)
 }
@@ -72,7 +72,7 @@ struct File<'a> {
     name: &'a str,
     expand: Expand<'a>,
     problems: &'a Problems,
-    settings: Settings,
+    settings: LayerSettings,
 }
 
 impl File<'_> {
@@ -93,7 +93,8 @@ impl File<'_> {
                 let variable = self.variable(value);
                 let value = self.value(key, path, &origin, value)?;
                 let spelling = path.clone();
-                let setting = Setting { value, origin, variable, preset: false, key, spelling };
+                let setting =
+                    LayerSetting { value, origin, variable, preset: false, key, spelling };
                 self.settings.insert(path.clone(), setting);
                 Ok(())
             }
@@ -131,11 +132,11 @@ impl File<'_> {
                 let kind = value::kind_of(value);
                 Err(wrong(path, &key.shape.expected(), Some(kind), origin).into())
             }
-            Err(Missing::Variable(name)) => Ok(Err(format!(
+            Err(ExpansionError::Variable(name)) => Ok(Err(format!(
                 "`{}` in {origin} uses ${{{name}}}, which is not set",
                 schema::dotted(path)
             ))),
-            Err(Missing::End) => Err(Error::model(format!(
+            Err(ExpansionError::End) => Err(Error::model(format!(
                 "`{}` in {origin} has a ${{…}} that names no variable",
                 schema::dotted(path)
             ))
@@ -146,16 +147,16 @@ impl File<'_> {
 }
 
 /// Reads `git config` entries; ignores names that do not start with `cowork.`.
-pub(super) fn from_git(entries: &[(String, String)], problems: &Problems) -> Result<Settings> {
+pub(super) fn from_git(entries: &[(String, String)], problems: &Problems) -> Result<LayerSettings> {
     let one = |name: &str, rest: &str, text: &str| {
         let Some((key, path)) = schema::find_git(rest) else {
             let path: Path = rest.split('.').map(str::to_owned).collect();
             return Err(unknown_in_git(&path).into());
         };
         let setting = plain(key, &path, text, format!("git config {name}"))?;
-        Ok(Settings::from([(path, setting)]))
+        Ok(LayerSettings::from([(path, setting)]))
     };
-    let mut settings = Settings::new();
+    let mut settings = LayerSettings::new();
     for (name, text) in entries {
         let Some((section, rest)) = name.split_once('.') else { continue };
         if section.eq_ignore_ascii_case("cowork") {
@@ -166,8 +167,8 @@ pub(super) fn from_git(entries: &[(String, String)], problems: &Problems) -> Res
 }
 
 /// Reads values of known keys: (key, text, origin).
-pub(super) fn from_pairs(pairs: &[(&str, &str, &str)]) -> Result<Settings> {
-    let mut settings = Settings::new();
+pub(super) fn from_pairs(pairs: &[(&str, &str, &str)]) -> Result<LayerSettings> {
+    let mut settings = LayerSettings::new();
     for (name, text, origin) in pairs {
         settings.extend(from_path(name.split('.').map(str::to_owned).collect(), text, origin)?);
     }
@@ -175,32 +176,32 @@ pub(super) fn from_pairs(pairs: &[(&str, &str, &str)]) -> Result<Settings> {
 }
 
 /// Like [`from_pairs`], for one key whose name may contain dots.
-pub(super) fn from_path(path: Path, text: &str, origin: &str) -> Result<Settings> {
+pub(super) fn from_path(path: Path, text: &str, origin: &str) -> Result<LayerSettings> {
     let PathTarget::Leaf(key) = schema::find(&path) else {
         return Err(unknown(&path, origin).into());
     };
     let setting = plain(key, &path, text, origin.to_owned())?;
-    Ok(Settings::from([(path, setting)]))
+    Ok(LayerSettings::from([(path, setting)]))
 }
 
-fn plain(key: &'static Key, path: &Path, text: &str, origin: String) -> Result<Setting> {
+fn plain(key: &'static Key, path: &Path, text: &str, origin: String) -> Result<LayerSetting> {
     let value = key
         .shape
         .read_text(text)
         .ok_or_else(|| wrong(path, &key.shape.expected(), None, &origin))?;
     let spelling = path.clone();
-    Ok(Setting { value: Ok(value), origin, variable: None, preset: false, key, spelling })
+    Ok(LayerSetting { value: Ok(value), origin, variable: None, preset: false, key, spelling })
 }
 
 /// Removes those settings of a project's file that do not count, and returns them; the file itself
 /// is not changed. `user` is the user's own settings; `baseline` is the configuration that follows from
 /// them, or `None` if the file was accepted.
 pub(super) fn restrict(
-    project: &mut Settings,
-    user: &Settings,
+    project: &mut LayerSettings,
+    user: &LayerSettings,
     baseline: Option<&Config>,
-) -> Settings {
-    let counts = |path: &Path, setting: &Setting| match (&setting.value, baseline) {
+) -> LayerSettings {
+    let counts = |path: &Path, setting: &LayerSetting| match (&setting.value, baseline) {
         (Err(_), _) => true,
         (Ok(value), Some(config)) => {
             setting.key.rule.admits(value, schema::value_of(config, path).as_ref())
@@ -218,21 +219,21 @@ pub(super) fn restrict(
 
 /// Normalizes key names: a list of stages becomes a switch for each stage, and an alias becomes the
 /// key that it stands for.
-pub(super) fn settle(layer: Settings, problems: &Problems) -> Result<Settings> {
-    let mut settings = Settings::new();
-    let mut aliases = Settings::new();
+pub(super) fn settle(layer: LayerSettings, problems: &Problems) -> Result<LayerSettings> {
+    let mut settings = LayerSettings::new();
+    let mut aliases = LayerSettings::new();
     for (path, setting) in layer {
         let has_stage = check_stage(&path, &setting.origin).map(|()| true);
         if !problems.or_nothing(has_stage)? {
             continue;
         }
         let each = match (setting.key.shape, &setting.value) {
-            (Shape::Stages, Ok(Value::Stages(listed))) => Stage::ALL
+            (ValueType::Stages, Ok(Value::Stages(listed))) => Stage::ALL
                 .iter()
                 .map(|stage| {
                     let path = path.iter().cloned().chain([stage.name().to_owned()]).collect();
                     let value = Ok(Value::Flag(listed.contains(stage)));
-                    (path, Setting { value, ..setting.clone() })
+                    (path, LayerSetting { value, ..setting.clone() })
                 })
                 .collect(),
             _ => vec![(path, setting)],
@@ -251,7 +252,7 @@ pub(super) fn settle(layer: Settings, problems: &Problems) -> Result<Settings> {
 }
 
 /// Applies `layer` over `below`; a preset provider sets its base URL.
-pub(super) fn lay(below: &mut Settings, mut layer: Settings) {
+pub(super) fn lay(below: &mut LayerSettings, mut layer: LayerSettings) {
     let providers: Vec<Path> =
         layer.keys().filter(|path| path.last().is_some_and(|l| l == "provider")).cloned().collect();
     for path in providers {
@@ -268,7 +269,7 @@ pub(super) fn lay(below: &mut Settings, mut layer: Settings) {
         let Some(setting) = layer.get(&path) else { continue };
         let Ok(Value::Text(provider)) = &setting.value else { continue };
         if let Some(url) = endpoint::preset(provider) {
-            let setting = Setting {
+            let setting = LayerSetting {
                 value: Ok(Value::Text(url.to_owned())),
                 origin: format!("{} (provider {provider})", setting.origin),
                 variable: None,
@@ -304,13 +305,13 @@ fn check_stage(path: &Path, origin: &str) -> Result<()> {
     Ok(())
 }
 
-enum Missing {
+enum ExpansionError {
     Variable(String),
     End,
 }
 
 /// Replaces `${VAR}`; `$${` is a literal `${`.
-fn expand(text: &str, env: &BTreeMap<String, String>) -> Result<String, Missing> {
+fn expand(text: &str, env: &BTreeMap<String, String>) -> Result<String, ExpansionError> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("${") {
@@ -321,12 +322,12 @@ fn expand(text: &str, env: &BTreeMap<String, String>) -> Result<String, Missing>
             continue;
         }
         out.push_str(&rest[..at]);
-        let (name, after) = rest[at + 2..].split_once('}').ok_or(Missing::End)?;
+        let (name, after) = rest[at + 2..].split_once('}').ok_or(ExpansionError::End)?;
         let letters = |c: char| c == '_' || c.is_ascii_alphanumeric();
         if name.is_empty() || !name.chars().all(letters) || name.starts_with(char::is_numeric) {
-            return Err(Missing::End);
+            return Err(ExpansionError::End);
         }
-        out.push_str(env.get(name).ok_or_else(|| Missing::Variable(name.to_owned()))?);
+        out.push_str(env.get(name).ok_or_else(|| ExpansionError::Variable(name.to_owned()))?);
         rest = after;
     }
     out.push_str(rest);
@@ -403,8 +404,8 @@ mod tests {
         assert_eq!(expanded("a ${A_1} b ${A_1}").as_deref(), Some("a x b x"));
         assert_eq!(expanded("$${A_1}").as_deref(), Some("${A_1}"));
         assert_eq!(expanded("$5 and $A").as_deref(), Some("$5 and $A"));
-        assert!(matches!(expand("${B}", &env), Err(Missing::Variable(name)) if name == "B"));
-        assert!(matches!(expand("${B", &env), Err(Missing::End)));
-        assert!(matches!(expand("${A:-x}", &env), Err(Missing::End)));
+        assert!(matches!(expand("${B}", &env), Err(ExpansionError::Variable(name)) if name == "B"));
+        assert!(matches!(expand("${B", &env), Err(ExpansionError::End)));
+        assert!(matches!(expand("${A:-x}", &env), Err(ExpansionError::End)));
     }
 }

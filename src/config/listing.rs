@@ -4,11 +4,11 @@
 use anyhow::Result;
 
 use super::fields::Section as _;
-use super::layer::Settings;
+use super::layer::LayerSettings;
 use super::load::{Loaded, Sources, resolve};
 use super::schema::{self, Path, SECTIONS};
 use super::shown::{Shown, shown};
-use super::value::{Shape, Value};
+use super::value::{Value, ValueType};
 use super::{Config, DEFAULT_MODEL};
 use crate::stage::Stage;
 
@@ -106,7 +106,7 @@ fn plain(name: &str) -> String {
 
 struct Listing<'a> {
     config: &'a Config,
-    settings: &'a Settings,
+    settings: &'a LayerSettings,
 }
 
 impl Listing<'_> {
@@ -126,7 +126,7 @@ impl Listing<'_> {
         names.into_iter().map(table).collect()
     }
 
-    fn entry(&self, path: &Path, shape: Shape) -> Entry {
+    fn entry(&self, path: &Path, shape: ValueType) -> Entry {
         let set = self.settings.get(path).map(|setting| &setting.value);
         let value = match (set, self.value(path)) {
             (Some(Err(why)), _) => Shown::Missing(why.clone()),

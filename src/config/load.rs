@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 
 use super::environment::environment;
-use super::layer::{self, Expand, Settings};
+use super::layer::{self, Expand, LayerSettings};
 use super::problem::{Problem, Problems};
 use super::trust::{Restricted, Trust, ignored, restricted};
 use super::value::Value;
@@ -58,7 +58,7 @@ pub struct Loaded {
     /// The origin of each key that was set, by dotted key. Keys that are not listed have their
     /// default.
     pub origins: BTreeMap<String, String>,
-    /// Settings of the project's file that do not count because the user has not accepted it.
+    /// LayerSettings of the project's file that do not count because the user has not accepted it.
     pub restricted: Vec<Restricted>,
     /// Problems that were found; the settings were left out.
     pub problems: Vec<Problem>,
@@ -77,10 +77,10 @@ pub fn load(sources: &Sources) -> Result<Loaded> {
 }
 
 /// Like [`load`], but also returns all settings.
-pub(super) fn resolve(sources: &Sources) -> Result<(Loaded, Settings)> {
+pub(super) fn resolve(sources: &Sources) -> Result<(Loaded, LayerSettings)> {
     let (mut warnings, mut literal) = (Vec::new(), Vec::new());
     let problems = &Problems::new(sources.tolerant);
-    let mut settings = Settings::new();
+    let mut settings = LayerSettings::new();
     for path in [&sources.system, &sources.user].into_iter().flatten() {
         if let Some(text) = problems.or_nothing(read(path))? {
             let name = path.display().to_string();
@@ -133,7 +133,7 @@ pub(super) fn resolve(sources: &Sources) -> Result<(Loaded, Settings)> {
 
 /// Builds the configuration. If problems are tolerated, removes invalid settings one by one: a
 /// setting is invalid if the build without it succeeds or fails with another error.
-fn built(settings: &mut Settings, problems: &Problems) -> Result<Config> {
+fn built(settings: &mut LayerSettings, problems: &Problems) -> Result<Config> {
     loop {
         let error = match build::build(settings) {
             Err(error) if problems.is_tolerant() => error,
@@ -155,9 +155,9 @@ fn built(settings: &mut Settings, problems: &Problems) -> Result<Config> {
 }
 
 /// Applies the layers above the project's file, all of which belong to the user.
-fn above(settings: &mut Settings, git: Settings, sources: &Sources) -> Result<()> {
+fn above(settings: &mut LayerSettings, git: LayerSettings, sources: &Sources) -> Result<()> {
     layer::lay(settings, git);
-    let set = environment(sources, settings)?;
+    let set = environment(&sources.env, sources.flags.base_url.is_some(), settings)?;
     layer::lay(settings, set);
     layer::lay(settings, command_line(&sources.flags)?);
     Ok(())
@@ -189,7 +189,7 @@ fn read(path: &Path) -> Result<Option<String>> {
     }
 }
 
-fn command_line(flags: &Flags) -> Result<Settings> {
+fn command_line(flags: &Flags) -> Result<LayerSettings> {
     let options =
         [("llm.model", &flags.model, "--model"), ("llm.base_url", &flags.base_url, "--base-url")];
     let pairs: Vec<(&str, &str, &str)> = options
@@ -201,7 +201,7 @@ fn command_line(flags: &Flags) -> Result<Settings> {
 
 /// Warns about a literal `${…}`: if it were sent as a key, the request would fail without a clear
 /// reason.
-fn unexpanded(settings: &Settings, warnings: &mut Vec<String>) {
+fn unexpanded(settings: &LayerSettings, warnings: &mut Vec<String>) {
     for (path, setting) in settings {
         let secret = path.last().is_some_and(|last| last == "api_key" || last == "base_url");
         let literal = match &setting.value {

@@ -71,7 +71,7 @@ pub struct Config {
     pub review: Review,
     /// Limits on sizes and counts.
     pub limits: Limits,
-    /// Settings of single stages.
+    /// LayerSettings of single stages.
     pub stages: BTreeMap<Stage, StageConfig>,
     /// Budget of a session.
     pub budget: Budget,

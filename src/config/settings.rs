@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Result;
 
 use super::fields::{FieldType, Section};
-use super::layer::Settings;
+use super::layer::LayerSettings;
 use super::value::Value;
 use super::{DEFAULT_MODEL, schema};
 use crate::error::Error;
 
 /// Typed access to settings.
-pub(super) struct Values<'a>(pub(super) &'a Settings);
+pub(super) struct TypedSettings<'a>(pub(super) &'a LayerSettings);
 
-impl<'a> Values<'a> {
+impl<'a> TypedSettings<'a> {
     pub(super) fn get(&self, path: &[&str]) -> Option<&'a Value> {
         let path: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
         self.0.get(&path).and_then(|setting| setting.value.as_ref().ok())

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::value::{Shape, Value};
+use super::value::{Value, ValueType};
 use crate::secret;
 
 /// Placeholder for a value that is not shown.
@@ -22,7 +22,7 @@ pub enum Shown {
 }
 
 /// Returns the value of a key without secrets.
-pub(super) fn shown(path: &[String], shape: Shape, value: &Value) -> Shown {
+pub(super) fn shown(path: &[String], shape: ValueType, value: &Value) -> Shown {
     let key = path.last().map_or("", String::as_str);
     match value {
         Value::Text(text) if key == "api_key" && !text.is_empty() => Shown::Secret,
@@ -32,8 +32,8 @@ pub(super) fn shown(path: &[String], shape: Shape, value: &Value) -> Shown {
             toml_and_json(&list.iter().map(|text| masked("", text)).collect::<Vec<_>>().into())
         }
         Value::Table(table) => toml_and_json(&Json::Object(masked_table(table))),
-        // A count that can be unset is also `Value::Rate`; only a key with `Shape::Rate` is a rate.
-        Value::Rate(rate) if matches!(shape, Shape::Rate) => match rate {
+        // A count that can be unset is also `Value::Rate`; only a key with `ValueType::Rate` is a rate.
+        Value::Rate(rate) if matches!(shape, ValueType::Rate) => match rate {
             Some(rate) => toml_and_json(&format!("{rate}/m").into()),
             None => toml_and_json(&"off".into()),
         },

@@ -2,7 +2,7 @@
 
 use super::fields::{Key, Rule, Section as _};
 use super::schema::{SECTIONS, value_of};
-use super::value::{Shape, Value};
+use super::value::{Value, ValueType};
 use super::{Config, ToolConfig};
 
 const HEAD: &str = "\
@@ -82,9 +82,9 @@ fn described(key: &Key) -> String {
 }
 
 /// Returns the default as TOML, or the first allowed word if the default is not an allowed one.
-fn sample(shape: Shape, value: Value) -> String {
+fn sample(shape: ValueType, value: Value) -> String {
     match (shape, value) {
-        (Shape::Choice(words), Value::Text(word)) if !words.contains(&word.as_str()) => {
+        (ValueType::Choice(words), Value::Text(word)) if !words.contains(&word.as_str()) => {
             format!("{:?}", words[0])
         }
         (_, Value::Rate(None)) => "\"off\"".to_owned(),

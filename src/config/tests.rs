@@ -539,14 +539,14 @@ fn ignored_settings_are_shown_without_keys_and_control_characters() {
 fn every_compared_key_has_a_rule_for_its_type() {
     use super::fields::Rule;
     use super::schema::{self, KEYS};
-    use super::value::Shape;
+    use super::value::ValueType;
     let config = Config::default();
     let mut compared = 0;
     for row in KEYS.iter().filter(|row| matches!(row.key.rule, Rule::Stricter | Rule::Capped)) {
         let mut path: Vec<String> =
             row.pattern.iter().map(|part| part.replace('*', "prd")).collect();
         // A list of stages is compared stage by stage.
-        if matches!(row.key.shape, Shape::Stages) {
+        if matches!(row.key.shape, ValueType::Stages) {
             path.push("prd".to_owned());
         }
         let path = schema::meant(&path).unwrap_or(path);

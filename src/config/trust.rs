@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 
 use super::fields::Rule;
-use super::layer::Settings;
+use super::layer::LayerSettings;
 use super::schema;
 use crate::clock;
 use crate::replace_file::replace_file;
@@ -131,7 +131,10 @@ impl TrustRecords {
 
 /// Returns the settings of the project's file that are ignored: each key once, under the name that
 /// was written, with its value for messages. A server's API key is not shown.
-pub(super) fn restricted(file_settings: &Settings, rejects: &Settings) -> Vec<Restricted> {
+pub(super) fn restricted(
+    file_settings: &LayerSettings,
+    rejects: &LayerSettings,
+) -> Vec<Restricted> {
     let names: BTreeSet<&schema::Path> =
         rejects.values().map(|setting| &setting.spelling).collect();
     let restriction = |path: &schema::Path| {

@@ -9,7 +9,7 @@ use crate::stages::DepthChoice;
 
 /// The type of a key's value.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Shape {
+pub(super) enum ValueType {
     /// Any text.
     Text,
     /// True or false.
@@ -36,28 +36,28 @@ pub(super) enum Shape {
     Table,
 }
 
-/// The value of a key; the variant follows from its [`Shape`].
+/// The value of a key; the variant follows from its [`ValueType`].
 #[derive(Clone, PartialEq)]
 pub(super) enum Value {
-    /// For [`Shape::Text`] and [`Shape::Choice`].
+    /// For [`ValueType::Text`] and [`ValueType::Choice`].
     Text(String),
-    /// For [`Shape::Flag`].
+    /// For [`ValueType::Flag`].
     Flag(bool),
-    /// For [`Shape::Count`].
+    /// For [`ValueType::Count`].
     Count(u64),
-    /// For [`Shape::Number`].
+    /// For [`ValueType::Number`].
     Number(f64),
-    /// For [`Shape::Range`].
+    /// For [`ValueType::Range`].
     Range([u32; 2]),
-    /// For [`Shape::List`].
+    /// For [`ValueType::List`].
     List(Vec<String>),
-    /// For [`Shape::Stages`].
+    /// For [`ValueType::Stages`].
     Stages(Vec<Stage>),
-    /// For [`Shape::Depth`].
+    /// For [`ValueType::Depth`].
     Depth(DepthChoice),
-    /// For [`Shape::Rate`]: requests per minute.
+    /// For [`ValueType::Rate`]: requests per minute.
     Rate(Option<u32>),
-    /// For [`Shape::Texts`] and [`Shape::Table`].
+    /// For [`ValueType::Texts`] and [`ValueType::Table`].
     Table(Map<String, Json>),
 }
 
@@ -112,7 +112,7 @@ impl Value {
     }
 }
 
-impl Shape {
+impl ValueType {
     /// Returns the description that an error uses.
     pub(super) fn expected(self) -> String {
         match self {
@@ -369,30 +369,30 @@ mod tests {
     fn tables() {
         let text = r#"{"a": "x", "b": {"c": [1, null]}}"#;
         let Ok(Json::Object(table)) = serde_json::from_str(text) else { panic!("{text}") };
-        assert!(Shape::Table.read_text(text) == Some(Value::Table(table.clone())));
-        assert!(Shape::Texts.read_text(text).is_none());
-        assert!(Shape::Texts.read_text(r#"{"a": "x"}"#).is_some());
-        assert!(Shape::Table.read_text("a=x").is_none());
-        // Values of a table are never shown.
+        assert!(ValueType::Table.read_text(text) == Some(Value::Table(table.clone())));
+        assert!(ValueType::Texts.read_text(text).is_none());
+        assert!(ValueType::Texts.read_text(r#"{"a": "x"}"#).is_some());
+        assert!(ValueType::Table.read_text("a=x").is_none());
+        // TypedSettings of a table are never shown.
         assert_eq!(Value::Table(table).shown(), r#"{ "a" = …, "b" = … }"#);
     }
 
     #[test]
     fn plain_text() {
-        assert!(Shape::Range.read_text("3,6") == Some(Value::Range([3, 6])));
-        assert!(Shape::Range.read_text("[3, 6]") == Some(Value::Range([3, 6])));
-        assert!(Shape::Range.read_text("3").is_none());
+        assert!(ValueType::Range.read_text("3,6") == Some(Value::Range([3, 6])));
+        assert!(ValueType::Range.read_text("[3, 6]") == Some(Value::Range([3, 6])));
+        assert!(ValueType::Range.read_text("3").is_none());
         let list = Value::List(vec!["/a".to_owned(), "/b".to_owned()]);
-        assert!(Shape::List.read_text("/a, /b") == Some(list));
+        assert!(ValueType::List.read_text("/a, /b") == Some(list));
         assert!(
-            Shape::Stages.read_text("prd,Design")
+            ValueType::Stages.read_text("prd,Design")
                 == Some(Value::Stages(vec![Stage::Prd, Stage::Design]))
         );
-        assert!(Shape::Stages.read_text("").is_some_and(|v| v == Value::Stages(vec![])));
-        assert!(Shape::Flag.read_text("Yes") == Some(Value::Flag(true)));
-        assert!(Shape::Count(0, 1 << 40).read_text("2k") == Some(Value::Count(2048)));
-        assert!(Shape::Count(1, 9).read_text("0").is_none());
-        assert!(Shape::Number(0.0, 2.0).read_text("nan").is_none());
-        assert!(Shape::Number(0.0, 2.0).read_text("0.2") == Some(Value::Number(0.2)));
+        assert!(ValueType::Stages.read_text("").is_some_and(|v| v == Value::Stages(vec![])));
+        assert!(ValueType::Flag.read_text("Yes") == Some(Value::Flag(true)));
+        assert!(ValueType::Count(0, 1 << 40).read_text("2k") == Some(Value::Count(2048)));
+        assert!(ValueType::Count(1, 9).read_text("0").is_none());
+        assert!(ValueType::Number(0.0, 2.0).read_text("nan").is_none());
+        assert!(ValueType::Number(0.0, 2.0).read_text("0.2") == Some(Value::Number(0.2)));
     }
 }

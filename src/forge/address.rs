@@ -2,8 +2,7 @@
 //! branches. The results never contain credentials.
 
 use std::fmt::Write as _;
-
-use super::program::ssh_host;
+use std::process::{Command, Stdio};
 
 /// The most characters of the body of a pull request on GitHub; more than most people write.
 pub const LONGEST_BODY: usize = 65_536;
@@ -187,6 +186,14 @@ fn forge_of(host: &str) -> Forge {
         "git.sr.ht" => Forge::Sourcehut,
         _ => Forge::Unknown,
     }
+}
+
+/// The host that ssh connects to for this name (ssh(1), `-G`); `None` if it does not say.
+fn ssh_host(name: &str) -> Option<String> {
+    let ask = Command::new("ssh").args(["-G", "--", name]).stdin(Stdio::null()).output().ok()?;
+    let text = String::from_utf8_lossy(&ask.stdout);
+    let mut hosts = text.lines().filter_map(|line| line.strip_prefix("hostname "));
+    hosts.next().map(str::to_owned)
 }
 
 /// Percent-encodes text for a URL, except the characters in `also`.

@@ -274,14 +274,6 @@ impl Program {
     }
 }
 
-/// The host that ssh connects to for this name (ssh(1), `-G`); `None` if it does not say.
-pub(super) fn ssh_host(name: &str) -> Option<String> {
-    let ask = Command::new("ssh").args(["-G", "--", name]).stdin(Stdio::null()).output().ok()?;
-    let text = String::from_utf8_lossy(&ask.stdout);
-    let mut hosts = text.lines().filter_map(|line| line.strip_prefix("hostname "));
-    hosts.next().map(str::to_owned)
-}
-
 fn requests_of(into: &Address) -> String {
     format!("projects/{}/merge_requests", encoded(&into.path, ""))
 }

@@ -1,6 +1,6 @@
 //! Bats, which tests shell scripts, and the Test Anything Protocol, which node and prove also use.
 
-use super::language::{Language, PLAIN, RunnerOutput, TestCode};
+use super::language::{Language, NO_PATTERNS, PLAIN, RunnerOutput, TestCode};
 use super::one_test::{OneTest, any_of, each};
 use crate::shell_quote::quoted;
 
@@ -13,14 +13,10 @@ pub(super) static BATS: Language = Language {
     extensions: &["bats"],
     tests: Some(TestCode {
         head: r#"^\s*@test\s+(?:'(?<name>[^']*)'|"(?<double>[^"]*)")"#,
-        by_path: false,
-        mark: "",
-        decoration: "",
-        group: "",
         skip: r"^\s*skip\b",
-        skip_all: "",
         assertion: r"\[\[? |\bassert\w*\b|\brefute\w*\b|\bgrep -\w*q|(?:^|\s)(?:diff|cmp|test) ",
         comment: "#",
+        ..NO_PATTERNS
     }),
     runners: RunnerOutput {
         failed: &[r"^\s*not ok \d+(?: -)? (?<name>[^#]*?)\s*(?:# (?:time|duration).*)?$"],

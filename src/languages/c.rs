@@ -1,7 +1,7 @@
 //! C and C++.
 
 use super::language::NodeRole::{Code, Prototype, Type, TypeWithBody};
-use super::language::{Imports, Language, PLAIN, RunnerOutput, Syntax, TestCode};
+use super::language::{Imports, Language, NO_PATTERNS, PLAIN, RunnerOutput, Syntax, TestCode};
 use super::one_test::{OneTest, Project, TestName, each};
 use crate::shell_quote::quoted;
 
@@ -49,14 +49,10 @@ pub(super) static C: Language = Language {
     tests: Some(TestCode {
         // GoogleTest and criterion; check; catch2 and doctest; unity and cmocka.
         head: r#"^\s*(?:(?:TYPED_)?TEST(?:_F|_P)?|Test)\s*\(\s*\w+\s*,\s*(?<name>\w+)|^\s*START_TEST\s*\(\s*(?<check>\w+)|^\s*(?:TEST_CASE|SCENARIO)\s*\(\s*"(?<said>[^"]*)"|^(?:static\s+)?void\s+(?<unity>test_\w+)\s*\((?:void(?:\s*\*\*\s*\w+)?)?\)"#,
-        by_path: false,
-        mark: "",
-        decoration: "",
-        group: "",
         skip: r"\b(?:GTEST_SKIP|TEST_IGNORE\w*|SKIP)\b|\bskip\(\)|TEST(?:_F|_P)?\s*\(\s*\w+\s*,\s*DISABLED_",
-        skip_all: "",
         assertion: r"\b(?:\w*[aA]ssert\w*|\w*ASSERT\w*|EXPECT_\w+|REQUIRE\w*|CHECK\w*|ck_\w+|cr_\w+)\s*\(",
         comment: "//",
+        ..NO_PATTERNS
     }),
     runners: RunnerOutput {
         failed: &[

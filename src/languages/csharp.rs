@@ -1,6 +1,6 @@
 //! C#, and other languages that dotnet tests.
 
-use super::language::{Language, PLAIN, RunnerOutput, TestCode};
+use super::language::{Language, NO_PATTERNS, PLAIN, RunnerOutput, TestCode};
 use super::one_test::{OneTest, each};
 use crate::shell_quote::quoted;
 
@@ -9,14 +9,13 @@ pub(super) static CSHARP: Language = Language {
     extensions: &["cs", "fs", "vb"],
     tests: Some(TestCode {
         head: r"^\s*(?:\[[^\]]*\]\s*)*(?:[\w<>\[\],.?]+\s+)+(?<name>\w+)\s*\(",
-        by_path: false,
         mark: r"\[(?:\w+\.)*(?:Test|TestCase|TestMethod|Fact|Theory)\b",
         decoration: "[",
         group: r"^\s*(?:\w+\s+)*class\s+(?<name>\w+)",
         skip: r"\[(?:\w+\.)*Ignore\b|\bSkip\s*=|\bAssert\.(?:Ignore|Inconclusive|Skip)\(",
-        skip_all: "",
         assertion: r"\bAssert\.\w+|\.Should\w*\(|\bVerify\(",
         comment: "//",
+        ..NO_PATTERNS
     }),
     runners: RunnerOutput { failed: &[r"^\s+Failed (?<name>\S+) \["], ..PLAIN.runners },
     one_test: Some(OneTest {

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use super::commands::ProjectCommands;
 use super::language::NodeRole::{Anonymous, Code, Type};
-use super::language::{Imports, Language, PLAIN, Programs, RunnerOutput, Syntax, TestCode};
+use super::language::{
+    Imports, Language, NO_PATTERNS, PLAIN, Programs, RunnerOutput, Syntax, TestCode,
+};
 use super::manager::{Manager, USUAL};
 use super::one_test::{
     OneTest, Project, TestName, any_of, below, each, folder_of_manifest, in_folder, same,
@@ -35,14 +37,11 @@ pub(super) static GO: Language = Language {
     },
     tests: Some(TestCode {
         head: r"^func\s+(?<name>(?:Test|Fuzz|Example)\w*)\s*\(",
-        by_path: false,
-        mark: "",
-        decoration: "",
-        group: "",
         skip: r"\b\w+\.Skip(?:f|Now)?\(",
         skip_all: r"^//go:build\s+(?:ignore|never)\b",
         assertion: r"\b\w+\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(|\b(?:assert|require)\.\w+\(",
         comment: "//",
+        ..NO_PATTERNS
     }),
     runners: RunnerOutput {
         // This pattern matches a package; `failed_tests` reads its tests.

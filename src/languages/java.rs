@@ -1,7 +1,7 @@
 //! Java, and the languages that use the same build and test tools: Kotlin, Scala, Groovy.
 
 use super::language::NodeRole::{Code, Type};
-use super::language::{Imports, Language, PLAIN, RunnerOutput, Syntax, TestCode};
+use super::language::{Imports, Language, NO_PATTERNS, PLAIN, RunnerOutput, Syntax, TestCode};
 use super::one_test::{OneTest, Project, TestName, each, in_folder, same, up_to};
 use crate::shell_quote::quoted;
 
@@ -26,14 +26,13 @@ pub(super) static JAVA: Language = Language {
     is_private: |_, _, head| head.split_whitespace().any(|word| word == "private"),
     tests: Some(TestCode {
         head: r"^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:[\w<>\[\],.?]+\s+)*(?:void|fun|[\w<>\[\]]+)\s+(?<name>\w+|`[^`]+`)\s*\(",
-        by_path: false,
         mark: r"@(?:\w+\.)*(?:Test|ParameterizedTest|RepeatedTest|TestFactory|Property)\b",
         decoration: "@",
         group: r"^\s*(?:[\w@]+\s+)*(?:class|object)\s+(?<name>\w+)",
         skip: r"@(?:\w+\.)*(?:Disabled|Ignore)|enabled\s*=\s*false|\bassume(?:True|False|That)\(",
-        skip_all: "",
         assertion: r"\b\w*[aA]ssert\w*(?:!?\s*[({\[]|\.\w+)|\bverify\(|\bshould\w*\b|\bfail\(",
         comment: "//",
+        ..NO_PATTERNS
     }),
     runners: RunnerOutput {
         failed: &[

@@ -92,6 +92,19 @@ pub const PLAIN: Language = Language {
     guidance: "",
 };
 
+/// Patterns that match nothing.
+pub const NO_PATTERNS: TestCode = TestCode {
+    head: "",
+    by_path: false,
+    mark: "",
+    decoration: "",
+    group: "",
+    skip: "",
+    skip_all: "",
+    assertion: "",
+    comment: "",
+};
+
 impl Language {
     /// True if a word, ignoring case, is a name of this language.
     pub fn is_called(&self, word: &str) -> bool {

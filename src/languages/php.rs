@@ -1,6 +1,6 @@
 //! PHP: phpunit and pest.
 
-use super::language::{Language, PLAIN, RunnerOutput, TestCode};
+use super::language::{Language, NO_PATTERNS, PLAIN, RunnerOutput, TestCode};
 use super::one_test::{OneTest, Project, TestName, any_of, each, same, up_to};
 use crate::shell_quote::quoted;
 
@@ -10,14 +10,12 @@ pub(super) static PHP: Language = Language {
     manifests: &["composer.json"],
     tests: Some(TestCode {
         head: r#"^\s*(?:(?:final|public|protected|static)\s+)*function\s+(?<name>test\w*)\s*\(|^\s*(?:it|test)\(\s*(?:'(?<single>[^']*)'|"(?<double>[^"]*)")"#,
-        by_path: false,
-        mark: "",
-        decoration: "",
         group: r"^\s*(?:(?:final|abstract)\s+)*class\s+(?<name>\w+)",
         skip: r"\bmarkTest(?:Skipped|Incomplete)\(|->(?:skip|todo)\(",
         skip_all: r"->only\(",
         assertion: r"(?:->|::)(?:assert|expect)\w*\(|\bexpect\(",
         comment: "//",
+        ..NO_PATTERNS
     }),
     one_test: Some(OneTest {
         passed: &[r"^##teamcity\[testFinished name='(?<name>\w+)(?: with data set [^\n]*)?' "],

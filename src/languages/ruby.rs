@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use super::commands::{ProjectCommands, files_in, text};
-use super::language::{Language, PLAIN, Programs, RunnerOutput, TestCode};
+use super::language::{Language, NO_PATTERNS, PLAIN, Programs, RunnerOutput, TestCode};
 use super::one_test::{OneTest, Project, TestName, any_of, each, same, up_to};
 use crate::shell_quote::quoted;
 
@@ -18,14 +18,12 @@ pub(super) static RUBY: Language = Language {
     other_files: &["Rakefile"],
     tests: Some(TestCode {
         head: r#"^\s*(?:[xf]?(?:it|specify|example|scenario|test)\s*\(?\s*(?:'(?<name>[^']*)'|"(?<double>[^"]*)")|def\s+(?<function>test_\w+))"#,
-        by_path: false,
-        mark: "",
-        decoration: "",
         group: r#"^\s*(?:RSpec\.)?(?:x?describe|x?context|feature|class|module)\s+['"]?(?<name>[^'"\s]+)"#,
         skip: r"^\s*x(?:it|specify|example|describe|context)\b|^\s*(?:skip|pending|omit)\b|,\s*:?(?:skip|pending)\b",
         skip_all: r",\s*:?focus\b|^\s*f(?:it|describe|context)\b",
         assertion: r"\bexpect\b|\b(?:assert|refute)\w*|\.(?:should|must_|wont_)",
         comment: "#",
+        ..NO_PATTERNS
     }),
     runners: RunnerOutput {
         failed: &[

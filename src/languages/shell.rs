@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::bats::OK;
 use super::commands::{ProjectCommands, text};
-use super::language::{Language, PLAIN, Programs, TestCode};
+use super::language::{Language, NO_PATTERNS, PLAIN, Programs, TestCode};
 use super::one_test::{OneTest, in_folder, same};
 use crate::shell_quote::quoted;
 
@@ -15,13 +15,10 @@ pub(super) static SHELL: Language = Language {
     tests: Some(TestCode {
         head: r#"^\s*(?:(?:function\s+)?(?<name>test\w+)\s*\(\s*\)|test_expect_(?:success|failure)\s+(?:[A-Z_0-9,!]+\s+)?(?:'(?<single>[^']*)'|"(?<double>[^"]*)"))"#,
         by_path: true,
-        mark: "",
-        decoration: "",
-        group: "",
         skip: r"^\s*(?:skip\b|exit 0\b)",
-        skip_all: "",
         assertion: r"\[\[? |\bassert\w*\b|\btest_expect\w*|\bgrep -\w*q|(?:^|\s)(?:diff|cmp|test) ",
         comment: "#",
+        ..NO_PATTERNS
     }),
     one_test: Some(OneTest {
         passed: &[OK],

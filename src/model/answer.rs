@@ -4,7 +4,7 @@
 use async_openai::error::OpenAIError;
 use serde_json::Value;
 
-use super::dialect::{Reader, Refusals};
+use super::dialect::{AnswerReader, Refusals};
 use super::failure::{self, FailedAt, Failure};
 use super::stream::Assembly;
 use super::transport::{Diverted, Pulse};
@@ -12,15 +12,15 @@ use super::transport::{Diverted, Pulse};
 /// Reads one event, which may be an error in disguise.
 pub fn take(
     value: &Value,
-    reader: &mut Reader,
-    sent: Refusals,
+    reader: &mut AnswerReader,
+    refusals: Refusals,
     assembly: &mut Assembly,
     on_text: &dyn Fn(&str),
 ) -> Result<(), Failure> {
     if let Some(error) = reader.error(value)
         && assembly.finish_reason.is_none()
     {
-        return Err(failure::from_event(error, sent));
+        return Err(failure::from_event(error, refusals));
     }
     let Some(text) = assembly.push(reader.chunk(value)) else {
         return Err(Failure::Refused { status: None, message: "its answer is too large".into() });
@@ -34,14 +34,14 @@ pub fn take(
 /// Returns an answer that came in one piece; a server may send one even if a stream was requested.
 pub fn whole(
     answer: Result<Value, OpenAIError>,
-    reader: &Reader,
-    sent: Refusals,
+    reader: &AnswerReader,
+    refusals: Refusals,
     pulse: &Pulse,
 ) -> Result<Value, Failure> {
     let value = match answer {
         Ok(value) => value,
         Err(OpenAIError::Boxed(error)) => match error.downcast::<Diverted>() {
-            Ok(diverted) => diverted_value(*diverted, sent)?,
+            Ok(diverted) => diverted_value(*diverted, refusals)?,
             Err(other) => return Err(Failure::transient(FailedAt::Waiting, other.to_string())),
         },
         Err(OpenAIError::JSONDeserialize(_, body)) => odd_json(&body)?,
@@ -49,17 +49,17 @@ pub fn whole(
     };
     if reader.error(&value).is_none() && !reader.is_answer(&value) {
         // Errors also come without an `error` key: {"detail": …}, {"message": …}.
-        return Err(failure::from_event(&value, sent));
+        return Err(failure::from_event(&value, refusals));
     }
     Ok(value)
 }
 
-fn diverted_value(diverted: Diverted, sent: Refusals) -> Result<Value, Failure> {
+fn diverted_value(diverted: Diverted, refusals: Refusals) -> Result<Value, Failure> {
     match diverted {
         Diverted::Network(at, message) => Err(Failure::transient(at, message)),
         Diverted::BadRequest(message) => Err(Failure::Refused { status: None, message }),
-        Diverted::Status { status, told, body } => {
-            Err(failure::from_status(status, told, &body, sent))
+        Diverted::Status { status, wait, body } => {
+            Err(failure::from_status(status, wait, &body, refusals))
         }
         Diverted::NotAStream(body) => {
             serde_json::from_slice(&body).or_else(|_| odd_json(&String::from_utf8_lossy(&body)))

@@ -84,21 +84,22 @@ fn unfence(text: &str) -> &str {
 /// Escapes raw control characters inside strings, a frequent mistake with long content, and removes
 /// commas before the end of a list or an object.
 fn repaired(text: &str) -> String {
-    let (mut out, mut quoted, mut escaped) = (String::with_capacity(text.len()), false, false);
+    let (mut out, mut in_string, mut after_backslash) =
+        (String::with_capacity(text.len()), false, false);
     for (at, c) in text.char_indices() {
         match c {
-            '"' if !escaped => quoted = !quoted,
-            '\n' if quoted => out.push_str("\\n"),
-            '\r' if quoted => out.push_str("\\r"),
-            '\t' if quoted => out.push_str("\\t"),
+            '"' if !after_backslash => in_string = !in_string,
+            '\n' if in_string => out.push_str("\\n"),
+            '\r' if in_string => out.push_str("\\r"),
+            '\t' if in_string => out.push_str("\\t"),
             _ => {}
         }
-        let is_raw = quoted && matches!(c, '\n' | '\r' | '\t');
+        let is_raw = in_string && matches!(c, '\n' | '\r' | '\t');
         let is_last = || text[at + 1..].trim_start().starts_with(['}', ']']);
-        if !(is_raw || c == ',' && !quoted && is_last()) {
+        if !(is_raw || c == ',' && !in_string && is_last()) {
             out.push(c);
         }
-        escaped = quoted && c == '\\' && !escaped;
+        after_backslash = in_string && c == '\\' && !after_backslash;
     }
     out
 }

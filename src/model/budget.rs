@@ -16,7 +16,7 @@ pub(super) fn micros(usd: f64) -> u64 {
 }
 
 /// One limit and the amount used.
-struct Row {
+struct LimitRow {
     /// The key in `git config`.
     key: &'static str,
     limit: u64,
@@ -26,8 +26,8 @@ struct Row {
 }
 
 /// The limits that are set. `next` is the minimum amount that the next request will use.
-fn rows(budget: &Budget, used: &Spent, next: &Spent) -> impl Iterator<Item = Row> {
-    let row = |key, limit, used, next| Row { key, limit, used, next };
+fn rows(budget: &Budget, used: &Spent, next: &Spent) -> impl Iterator<Item = LimitRow> {
+    let row = |key, limit, used, next| LimitRow { key, limit, used, next };
     let seconds = 1000;
     [
         row("tokens", budget.tokens, used.tokens(), next.tokens()),
@@ -39,7 +39,7 @@ fn rows(budget: &Budget, used: &Spent, next: &Spent) -> impl Iterator<Item = Row
     .filter(|row| row.limit > 0)
 }
 
-impl Row {
+impl LimitRow {
     /// `81000 of 100000 tokens`
     fn words(&self) -> String {
         let (used, limit) = (self.used, self.limit);
@@ -87,7 +87,7 @@ pub(super) fn refusal(budget: &Budget, used: &Spent, next: &Spent) -> Option<Mod
     let row = rows(budget, used, next)
         .find(|row| row.used.saturating_add(row.next) > row.limit)
         .or_else(|| rows(budget, used, next).find(|row| row.used >= row.limit))?;
-    let what = if row.used >= row.limit {
+    let message = if row.used >= row.limit {
         format!("the session's budget of {} is reached: {} used", row.name(), row.words())
     } else {
         format!(
@@ -97,7 +97,7 @@ pub(super) fn refusal(budget: &Budget, used: &Spent, next: &Spent) -> Option<Mod
         )
     };
     let hint = format!("{RAISE}git config cowork.budget.{} {}", row.key, row.more());
-    Some(ModelError::Budget { message: what, hint })
+    Some(ModelError::Budget { message, hint })
 }
 
 /// If money is limited and the price of the model is unknown: the reason why no request may be
@@ -123,14 +123,14 @@ pub(super) fn unpriced_error(budget: &Budget, model: &str) -> Option<ModelError>
 pub fn standing(
     budget: &Budget,
     used: &Spent,
-    refused: Option<&(String, Spent)>,
+    refusal_of_request: Option<&(String, Spent)>,
 ) -> Option<(String, String)> {
-    let priceless = refused.filter(|_| used.unpriced > 0);
+    let priceless = refusal_of_request.filter(|_| used.unpriced > 0);
     if let Some((why, key)) = priceless.and_then(|(model, _)| unpriced(budget, model)) {
         return Some((why, format!("{key}.in DOLLARS && {key}.out DOLLARS")));
     }
     let one = Spent { requests: 1, ..Spent::default() };
-    let next = refused.map_or(&one, |(_, next)| next);
+    let next = refusal_of_request.map_or(&one, |(_, next)| next);
     let ModelError::Budget { message, hint } = refusal(budget, used, next)? else { return None };
     Some((message, hint.trim_start_matches(RAISE).to_owned()))
 }
@@ -138,11 +138,11 @@ pub fn standing(
 /// Warnings for the limits whose usage has just reached four fifths.
 pub(super) fn warnings(budget: &Budget, before: &Spent, after: &Spent) -> Vec<String> {
     let none = Spent::default();
-    let passed = |used: u64, limit: u64| used.saturating_mul(5) >= limit.saturating_mul(4);
+    let is_high = |used: u64, limit: u64| used.saturating_mul(5) >= limit.saturating_mul(4);
     rows(budget, before, &none)
         .zip(rows(budget, after, &none))
         .filter(|(before, after)| {
-            !passed(before.used, before.limit) && passed(after.used, after.limit)
+            !is_high(before.used, before.limit) && is_high(after.used, after.limit)
         })
         .map(|(_, row)| format!("80% of the session's budget is used: {}", row.words()))
         .collect()

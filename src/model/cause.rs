@@ -5,7 +5,7 @@ use super::ModelError;
 use super::discover::RIGHT_URL;
 use super::endpoint::Endpoint;
 use super::failure::FailedAt;
-use super::said::Said;
+use super::server_error::ServerError;
 use crate::config::{Api, ModelConfig};
 use crate::error::Error;
 
@@ -53,17 +53,17 @@ pub enum Cause {
 }
 
 /// What a user can do.
-enum Step {
+enum Remedy {
     /// Advice.
     Say(&'static str),
     /// Advice, and the command that sets this key of the model to this value.
     Set(&'static str, &'static str, &'static str),
 }
 
-use Step::{Say, Set};
+use Remedy::{Say, Set};
 
 /// What can be done about each cause; the most likely first.
-const STEPS: [(Cause, &[Step]); 19] = [
+const STEPS: [(Cause, &[Remedy]); 19] = [
     (
         Cause::Away,
         &[Set(
@@ -152,7 +152,9 @@ impl ModelError {
             FailedAt::Silence { .. } => Cause::Silent,
             FailedAt::Answering => Cause::Cut,
             FailedAt::Status(429) => Cause::Limit,
-            FailedAt::Status(status) if Said::read(message).is_busy(status) => Cause::Overload,
+            FailedAt::Status(status) if ServerError::read(message).is_busy(status) => {
+                Cause::Overload
+            }
             FailedAt::Status(502..=504) => Cause::Gateway,
             FailedAt::Status(_) => Cause::Failed,
         }
@@ -183,7 +185,7 @@ impl ModelError {
             "headers" => Some(header(&text)),
             _ => None,
         };
-        let step = |step: &Step| match step {
+        let step = |step: &Remedy| match step {
             Say(words) => (*words).to_owned(),
             Set(words, key, usual) => {
                 let value = value(key).unwrap_or_else(|| (*usual).to_owned());
@@ -191,7 +193,10 @@ impl ModelError {
                 format!("{words}: {}", model.set_in.command(key, &value))
             }
         };
-        let steps = STEPS.iter().find(|(of, _)| *of == cause).map_or(&[][..], |(_, steps)| steps);
+        let steps = STEPS
+            .iter()
+            .find(|(row_cause, _)| *row_cause == cause)
+            .map_or(&[][..], |(_, steps)| steps);
         let first = match cause {
             Cause::Away if url.contains(":11434") => Some("ollama serve".to_owned()),
             Cause::Key if model.secrets().is_empty() => Some("no key was sent".to_owned()),
@@ -205,17 +210,17 @@ impl ModelError {
 }
 
 fn refused(status: Option<u16>, message: &str) -> Cause {
-    let said = Said::read(message);
+    let server_error = ServerError::read(message);
     let lower = message.to_lowercase();
     match status {
         _ if message.contains(RIGHT_URL) => Cause::Address,
         Some(402 | 429) => Cause::Credit,
-        _ if said.is_quota() => Cause::Credit,
-        Some(400 | 401 | 403 | 422) if said.wants_header() => Cause::Header,
+        _ if server_error.is_quota() => Cause::Credit,
+        Some(400 | 401 | 403 | 422) if server_error.wants_header() => Cause::Header,
         Some(401 | 403) => Cause::Key,
         Some(407) => Cause::Proxy,
-        Some(400) if said.wants_key() => Cause::Key,
-        _ if said.names_model() => Cause::Model,
+        Some(400) if server_error.wants_key() => Cause::Key,
+        _ if server_error.names_model() => Cause::Model,
         Some(404 | 405) if lower.contains("model") => Cause::Model,
         Some(404 | 405) => Cause::Address,
         Some(400 | 422) => Cause::Request,
@@ -234,7 +239,7 @@ fn header(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::testserver::config;
+    use crate::model::test_server::config;
 
     #[test]
     fn each_cause_has_its_steps_and_they_are_all_about_it() {

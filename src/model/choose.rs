@@ -4,7 +4,8 @@ use std::path::Path;
 
 use super::agents::AgentProgram;
 use super::meter::Metered;
-use super::openai::{BuildOptions, OpenAi};
+use super::openai::OpenAi;
+use super::options::BuildOptions;
 use super::replay::Replay;
 use super::{Model, ModelError};
 use crate::config::{AGENT, ModelConfig};
@@ -52,7 +53,7 @@ pub fn server(config: &ModelConfig, options: BuildOptions) -> anyhow::Result<Ope
 mod tests {
     use super::*;
     use crate::error::{Kind, kind_of};
-    use crate::model::testserver::config;
+    use crate::model::test_server::config;
 
     #[test]
     fn an_invalid_configuration_is_explained() {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::dialect::Refusals;
 use super::endpoint::Endpoint;
 use super::failure::{self, Failure};
-use super::retry::Told;
+use super::retry::WaitHeaders;
 use super::transport;
 use crate::config::Price;
 
@@ -24,7 +24,7 @@ const MAX_LIST: usize = 8 << 20;
 
 /// A model in a server's list, with what the list says about it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Offered {
+pub struct ListedModel {
     /// The model's name on that server.
     pub id: String,
     /// The model's context window in tokens.
@@ -33,7 +33,7 @@ pub struct Offered {
     pub price: Option<Price>,
 }
 
-impl Offered {
+impl ListedModel {
     /// True if the model has this name; Gemini's list puts `models/` before its names.
     pub fn is_named(&self, name: &str) -> bool {
         self.id.strip_prefix("models/").unwrap_or(&self.id) == name
@@ -42,15 +42,15 @@ impl Offered {
 
 /// Looks for model servers on this machine. Returns the base URL and the models of each port that
 /// lists chat models, in the given order; other ports are skipped.
-pub async fn local(ports: &[u16]) -> Vec<(String, Vec<Offered>)> {
+pub async fn local(ports: &[u16]) -> Vec<(String, Vec<ListedModel>)> {
     let Ok(http) = transport::http_client("http://127.0.0.1", GLANCE) else { return Vec::new() };
     let look = |port: &u16| {
         let (http, base_url) = (http.clone(), format!("http://127.0.0.1:{port}/v1"));
         async move {
             let endpoint = Endpoint::open(&base_url);
-            let listed = tokio::time::timeout(GLANCE, models(&http, &endpoint)).await;
-            let offered = chat_models(listed.ok()?.ok()?);
-            (!offered.is_empty()).then_some((base_url, offered))
+            let result = tokio::time::timeout(GLANCE, models(&http, &endpoint)).await;
+            let chat = chat_models(result.ok()?.ok()?);
+            (!chat.is_empty()).then_some((base_url, chat))
         }
     };
     futures::future::join_all(ports.iter().map(look)).await.into_iter().flatten().collect()
@@ -63,29 +63,35 @@ pub const RIGHT_URL: &str = "the base URL should be ";
 /// The models that a server lists; empty if it has no such list, like many gateways. Fails if the
 /// server cannot be reached or refuses the key, or if the list is found only with `/v1` appended
 /// to the base URL.
-pub async fn models(http: &reqwest::Client, endpoint: &Endpoint) -> Result<Vec<Offered>, Failure> {
-    let (status, told, body) = list(http, endpoint).await?;
+pub async fn models(
+    http: &reqwest::Client,
+    endpoint: &Endpoint,
+) -> Result<Vec<ListedModel>, Failure> {
+    let (status, wait, body) = list(http, endpoint).await?;
     let is_list = || serde_json::from_str::<Value>(&body).is_ok();
-    match (status, failure::from_status(status, told, &body, Refusals::default())) {
-        (200..300, _) if is_list() => return Ok(offered(&body)),
+    match (status, failure::from_status(status, wait, &body, Refusals::default())) {
+        (200..300, _) if is_list() => return Ok(parse_list(&body)),
         (401 | 403 | 407, failure @ Failure::Refused { .. }) => return Err(failure),
         // A server that is starting up or busy, or a gateway whose backend is down.
         (429 | 502..=504 | 529, failure @ Failure::Transient { .. }) => return Err(failure),
         _ => {}
     }
-    let versioned = endpoint.below("/v1");
+    let with_version = endpoint.below("/v1");
     if !endpoint.has_version()
-        && let Ok((200..300, _, body)) = list(http, &versioned).await
-        && !offered(&body).is_empty()
+        && let Ok((200..300, _, body)) = list(http, &with_version).await
+        && !parse_list(&body).is_empty()
     {
-        let (base_url, right) = (shown(endpoint.base_url()), shown(versioned.base_url()));
+        let (base_url, right) = (shown(endpoint.base_url()), shown(with_version.base_url()));
         let message = format!("no API at {base_url}: {RIGHT_URL}{right}");
         return Err(Failure::Refused { status: Some(status), message });
     }
     Ok(Vec::new())
 }
 
-async fn list(http: &reqwest::Client, endpoint: &Endpoint) -> Result<(u16, Told, String), Failure> {
+async fn list(
+    http: &reqwest::Client,
+    endpoint: &Endpoint,
+) -> Result<(u16, WaitHeaders, String), Failure> {
     let base_url = endpoint.base_url();
     let fails = |error: reqwest::Error| {
         let message = format!("{}: {}", shown(base_url), transport::explain(&error));
@@ -127,7 +133,7 @@ const OTHER_WORK: [&str; 12] = [
 ];
 
 /// The models that can chat.
-pub fn chat_models(mut models: Vec<Offered>) -> Vec<Offered> {
+pub fn chat_models(mut models: Vec<ListedModel>) -> Vec<ListedModel> {
     models.retain(|model| {
         let name = model.id.to_lowercase();
         !OTHER_WORK.iter().any(|word| name.contains(word))
@@ -136,13 +142,13 @@ pub fn chat_models(mut models: Vec<Offered>) -> Vec<Offered> {
 }
 
 /// Reads a model list in any known format.
-fn offered(body: &str) -> Vec<Offered> {
+fn parse_list(body: &str) -> Vec<ListedModel> {
     let value: Value = serde_json::from_str(body).unwrap_or_default();
     let list = value.get("data").or_else(|| value.get("models")).unwrap_or(&value);
     let one = |model: &Value| {
         let id = model.get("id").or_else(|| model.get("name")).unwrap_or(model).as_str()?;
-        let named = !id.is_empty() && !id.contains(char::is_control);
-        named.then(|| Offered {
+        let is_name = !id.is_empty() && !id.contains(char::is_control);
+        is_name.then(|| ListedModel {
             id: id.to_owned(),
             context_window: context_window(model),
             price: price(model),
@@ -181,7 +187,7 @@ fn price(model: &Value) -> Option<Price> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::testserver::{Answer, Server};
+    use crate::model::test_server::{Answer, Server};
 
     #[tokio::test]
     async fn ports_with_a_model_list_are_found() {
@@ -189,7 +195,7 @@ mod tests {
         let list = r#"{"data":[{"id":"nomic-embed-text"},{"id":"coder"}]}"#;
         let model = Server::start(vec![Answer::json(200, list)]).await;
         let found = local(&[other.port(), model.port()]).await;
-        let coder = Offered { id: "coder".into(), ..Offered::default() };
+        let coder = ListedModel { id: "coder".into(), ..ListedModel::default() };
         assert_eq!(found, [(model.base_url(), vec![coder])]);
         let closed = Server::start(vec![]).await.close().await;
         assert!(local(&[closed]).await.is_empty());
@@ -199,7 +205,7 @@ mod tests {
     fn lists_are_read_with_what_they_tell() {
         let router = r#"{"data":[{"id":"a/b","context_length":200000,"pricing":
             {"prompt":"0.000002","completion":"0.00001","input_cache_read":"0.0000002"}}]}"#;
-        let found = &offered(router)[0];
+        let found = &parse_list(router)[0];
         assert_eq!((found.id.as_str(), found.context_window), ("a/b", Some(200_000)));
         let price = found.price.unwrap();
         assert!((price.input - 2.0).abs() < 1e-9 && (price.cached - 0.2).abs() < 1e-9, "{price:?}");
@@ -209,10 +215,10 @@ mod tests {
             (r#"{"models":[{"name":"m","context_window":0}]}"#, None),
             (r#"["m"]"#, None),
         ] {
-            let found = offered(body);
+            let found = parse_list(body);
             assert_eq!((found[0].id.as_str(), found[0].context_window), ("m", tokens), "{body}");
             assert_eq!(found[0].price, None);
         }
-        assert!(offered(r#"{"data":[{"id":""},{"id":"a\u001bb"},7]}"#).is_empty());
+        assert!(parse_list(r#"{"data":[{"id":""},{"id":"a\u001bb"},7]}"#).is_empty());
     }
 }

@@ -27,7 +27,7 @@ impl Endpoint {
 
     /// The endpoint of a model in this dialect. Fails on a key that cannot be sent; other headers
     /// were checked when the configuration was read.
-    pub fn of(config: &ModelConfig, dialect: Dialect) -> Result<Self, InvalidHeaderValue> {
+    pub fn for_model(config: &ModelConfig, dialect: Dialect) -> Result<Self, InvalidHeaderValue> {
         let base_url = address(&config.base_url, dialect);
         let mut headers = HeaderMap::new();
         if dialect == Dialect::Messages {
@@ -116,12 +116,12 @@ fn takes_token(base_url: &str, dialect: Dialect) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::testserver::config;
+    use crate::model::test_server::config;
 
     fn sent(config: &ModelConfig, dialect: Dialect) -> reqwest::Request {
         let url = "http://127.0.0.1:1/v1/models".parse().unwrap();
         let mut request = reqwest::Request::new(reqwest::Method::GET, url);
-        Endpoint::of(config, dialect).unwrap().enter(&mut request);
+        Endpoint::for_model(config, dialect).unwrap().enter(&mut request);
         request
     }
 
@@ -144,7 +144,7 @@ mod tests {
         let none = sent(&config("https://example.org"), Dialect::Messages);
         assert_eq!(names(&none), ["anthropic-version"]);
         let broken = ModelConfig { api_key: "a\nb".into(), ..config("u") };
-        assert!(Endpoint::of(&broken, Dialect::Chat).is_err());
+        assert!(Endpoint::for_model(&broken, Dialect::Chat).is_err());
     }
 
     #[test]

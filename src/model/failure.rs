@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::dialect::{Dialect, Elsewhere, Refusals};
-use super::retry::Told;
-use super::said::Said;
+use super::dialect::{Dialect, DialectHint, Refusals};
+use super::retry::WaitHeaders;
+use super::server_error::ServerError;
 
 /// Maximum characters of a server's message that are quoted.
 const QUOTED: usize = 500;
@@ -94,7 +94,7 @@ impl Failure {
 
     /// Checks whether the server wants another dialect: its error names the other API, or says that
     /// this address does not exist.
-    pub fn points_elsewhere(&self, asked: Dialect) -> Option<Elsewhere> {
+    pub fn points_elsewhere(&self, dialect: Dialect) -> Option<DialectHint> {
         let (status, message) = match self {
             Self::Refused { status: Some(status @ (400 | 404 | 405)), message } => {
                 (status, message)
@@ -104,64 +104,69 @@ impl Failure {
         };
         let message = message.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
-        let named = says(&["/responses", "/chat/completions", "responses api"]);
-        if named && says(&["reasoning_effort"]) {
-            return Some(Elsewhere::OrWithoutReasoning);
+        let names_api = says(&["/responses", "/chat/completions", "responses api"]);
+        if names_api && says(&["reasoning_effort"]) {
+            return Some(DialectHint::OrWithoutReasoning);
         }
         let only = says(&["only supported in v1/responses", "via the /chat/completions endpoint"]);
-        match asked {
-            Dialect::Chat => only.then_some(Elsewhere::Only),
+        match dialect {
+            Dialect::Chat => only.then_some(DialectHint::Only),
             // The error may also mean that a model, a deployment or an earlier item does not exist.
             Dialect::Responses => (*status != 400 && !says(&["model", "deployment", "item"]))
-                .then_some(Elsewhere::Only),
+                .then_some(DialectHint::Only),
             Dialect::Messages => None,
         }
     }
 }
 
-/// Interprets an HTTP error response. `told` is the waiting time from its headers; `sent` says what
-/// the request already left out.
-pub fn from_status(status: u16, told: Told, body: &str, sent: Refusals) -> Failure {
-    let said = Said::read(body);
-    let words = if said.message.is_empty() { "no explanation" } else { &said.message };
+/// Interprets an HTTP error response. `wait` is the waiting time from its headers;
+/// `refusals` says what the request already left out.
+pub fn from_status(status: u16, wait: WaitHeaders, body: &str, refusals: Refusals) -> Failure {
+    let error = ServerError::read(body);
+    let words = if error.message.is_empty() { "no explanation" } else { &error.message };
     let message = format!("HTTP {status}: {words}");
-    if said.is_quota() || status == 429 && said.is_daily() {
+    if error.is_quota() || status == 429 && error.is_daily() {
         return Failure::Refused { status: Some(status), message };
     }
-    if said.is_filtered() {
+    if error.is_filtered() {
         return Failure::Declined {
             message: format!("a content filter refused the request: {message}"),
         };
     }
-    if !sent.tools && said.refuses_tools() {
-        return Failure::Parameter { name: "tools", refusals: Refusals { tools: true, ..sent } };
+    if !refusals.tools && error.refuses_tools() {
+        return Failure::Parameter {
+            name: "tools",
+            refusals: Refusals { tools: true, ..refusals },
+        };
     }
     // If a server gives no reason for refusing a minimal request, the messages are too long.
-    if said.is_too_long(status) || status == 400 && said.empty && sent.bare {
+    if error.is_too_long(status) || status == 400 && error.empty && refusals.bare {
         return Failure::TooLong { message };
     }
     // A missing item is handled like a refused parameter, whatever the status.
     if status == 404
-        && let Some((name, refusals)) = said.objects_to_items(&said.message.to_lowercase(), sent)
+        && let Some((name, refusals)) =
+            error.objects_to_items(&error.message.to_lowercase(), refusals)
     {
         return Failure::Parameter { name, refusals };
     }
-    let busy = said.is_busy(status);
+    let busy = error.is_busy(status);
     match status {
         408 | 409 | 425 | 429 | 500.. => {
-            let limited = if status == 429 { told.reset } else { None };
-            let retry_after = told.after.or(said.wait.filter(|_| busy)).or(limited);
+            let until_reset = if status == 429 { wait.reset } else { None };
+            let retry_after = wait.after.or(error.wait.filter(|_| busy)).or(until_reset);
             Failure::Transient { at: FailedAt::Status(status), message, retry_after, busy }
         }
-        400 | 422 if said.is_broken_call() => Failure::transient(FailedAt::Status(status), message),
-        400 | 422 => said
-            .on_opaque(sent)
+        400 | 422 if error.is_broken_call() => {
+            Failure::transient(FailedAt::Status(status), message)
+        }
+        400 | 422 => about_earlier_fields(&error, refusals)
             .or_else(|| {
-                let (name, refusals) = said.objects_to(sent)?;
+                let (name, refusals) = error.objects_to(refusals)?;
                 Some(Failure::Parameter { name, refusals })
             })
-            .or_else(|| said.on_something(sent))
-            .unwrap_or_else(|| match said.names_nothing() {
+            .or_else(|| about_some_field(&error, refusals))
+            .unwrap_or_else(|| match error.names_nothing() {
                 true => Failure::Unexplained { status, message },
                 false => Failure::Refused { status: Some(status), message },
             }),
@@ -169,10 +174,27 @@ pub fn from_status(status: u16, told: Told, body: &str, sent: Refusals) -> Failu
     }
 }
 
+/// What an error says about fields of earlier answers: refused, or missing.
+fn about_earlier_fields(error: &ServerError, refusals: Refusals) -> Option<Failure> {
+    let words = error.words();
+    let with_opaque = |opaque| Refusals { opaque, ..refusals };
+    if let Some((name, opaque)) = refusals.opaque.wish(&words) {
+        return Some(Failure::Missing { name, refusals: with_opaque(opaque) });
+    }
+    let (name, opaque) = refusals.opaque.refusal(&words)?;
+    Some(Failure::Parameter { name, refusals: with_opaque(opaque) })
+}
+
+/// Learns from an error that refuses a field without naming it.
+fn about_some_field(error: &ServerError, refusals: Refusals) -> Option<Failure> {
+    let (name, opaque) = refusals.opaque.refusal_of_something(&error.words())?;
+    Some(Failure::Parameter { name, refusals: Refusals { opaque, ..refusals } })
+}
+
 /// Interprets an error that came instead of a good answer: as the body of a 200, or as an event in
 /// the middle of a stream.
-pub fn from_event(value: &Value, sent: Refusals) -> Failure {
-    let said = Said::from_value(value);
+pub fn from_event(value: &Value, refusals: Refusals) -> Failure {
+    let error = ServerError::from_value(value);
     /// Error types that stand for a status: Anthropic's, and those of other servers.
     const STATUSES: [(&str, u16); 10] = [
         ("invalid_request_error", 400),
@@ -186,26 +208,27 @@ pub fn from_event(value: &Value, sent: Refusals) -> Failure {
         ("too_many_requests", 429),
         ("overloaded_error", 529),
     ];
-    let known = || STATUSES.iter().find(|(code, _)| said.has_code(&[code])).map(|(_, n)| *n);
-    let status = match said.status {
+    let status_of_code =
+        || STATUSES.iter().find(|(code, _)| error.has_code(&[code])).map(|(_, n)| *n);
+    let status = match error.status {
         Some(status) => Some(status),
-        None if said.is_quota() => Some(402),
-        None if said.is_too_long(400) || said.is_filtered() || said.refuses_tools() => Some(400),
-        None => known(),
+        None if error.is_quota() => Some(402),
+        None if error.is_too_long(400) || error.is_filtered() || error.refuses_tools() => Some(400),
+        None => status_of_code(),
     };
     let Some(status) = status else {
-        let message = format!("the server broke off with an error: {}", said.message);
+        let message = format!("the server broke off with an error: {}", error.message);
         return Failure::transient(FailedAt::Answering, message);
     };
-    from_status(status, Told::default(), &value.to_string(), sent)
+    from_status(status, WaitHeaders::default(), &value.to_string(), refusals)
 }
 
 /// Interprets the end of a response, which may not be an answer: the server's finish `reason`, the
 /// model's `refusal`, and the `text` before the end.
 pub fn from_end(reason: &str, refusal: &str, text: &str) -> Option<Failure> {
-    let declined = |message: String| Some(Failure::Declined { message });
+    let decline = |message: String| Some(Failure::Declined { message });
     if !refusal.trim().is_empty() {
-        return declined(format!("the model refuses: {refusal}"));
+        return decline(format!("the model refuses: {refusal}"));
     }
     let reason = reason.to_lowercase();
     let filters = ["content_filter", "safety", "prohibited_content", "blocklist", "recitation"];
@@ -214,13 +237,13 @@ pub fn from_end(reason: &str, refusal: &str, text: &str) -> Option<Failure> {
             "" => "before its first word".to_owned(),
             text => format!("after: {text}"),
         };
-        return declined(format!("a content filter ended the answer ({reason}) {after}"));
+        return decline(format!("a content filter ended the answer ({reason}) {after}"));
     }
     match reason.as_str() {
         "refusal" if text.trim().is_empty() => {
-            declined("the model refuses without giving a reason".to_owned())
+            decline("the model refuses without giving a reason".to_owned())
         }
-        "refusal" => declined(format!("the model refuses: {text}")),
+        "refusal" => decline(format!("the model refuses: {text}")),
         "model_context_window_exceeded" | "context_window_exceeded" => {
             let message = "its answer has filled the context window".to_owned();
             Some(Failure::TooLong { message })
@@ -261,7 +284,7 @@ mod tests {
     use serde_json::json;
 
     fn of(status: u16, body: Value) -> Failure {
-        from_status(status, Told::default(), &body.to_string(), Refusals::default())
+        from_status(status, WaitHeaders::default(), &body.to_string(), Refusals::default())
     }
 
     #[test]
@@ -293,7 +316,7 @@ mod tests {
     fn the_refused_parameter_is_found_and_only_once() {
         let names = |message: &str, sent| match from_status(
             400,
-            Told::default(),
+            WaitHeaders::default(),
             &json!({"error": {"message": message}}).to_string(),
             sent,
         ) {
@@ -315,7 +338,7 @@ mod tests {
     fn items_unknown_to_the_server_are_not_sent_again() {
         let asked = |status: u16, body: Value, sent| match from_status(
             status,
-            Told::default(),
+            WaitHeaders::default(),
             &json!({"error": body}).to_string(),
             sent,
         ) {
@@ -348,18 +371,18 @@ mod tests {
         let tools = "Function tools with reasoning_effort are not supported for gpt-5.6-sol in \
             /v1/chat/completions. To use function tools, use /v1/responses or set \
             reasoning_effort to 'none'.";
-        let either = Some(Elsewhere::OrWithoutReasoning);
+        let either = Some(DialectHint::OrWithoutReasoning);
         assert_eq!(points(Dialect::Chat, 400, tools), either);
         // The same error, passed on by a gateway that only translates requests.
         assert_eq!(points(Dialect::Responses, 400, tools), either);
         let only = "This model is only supported in v1/responses and not in v1/chat/completions.";
-        assert_eq!(points(Dialect::Chat, 404, only), Some(Elsewhere::Only));
+        assert_eq!(points(Dialect::Chat, 404, only), Some(DialectHint::Only));
         for (status, message) in [
             (404, "Not Found"),
             (404, "Invalid URL (POST /v1/responses)"),
             (405, "Method Not Allowed"),
         ] {
-            assert_eq!(points(Dialect::Responses, status, message), Some(Elsewhere::Only));
+            assert_eq!(points(Dialect::Responses, status, message), Some(DialectHint::Only));
             assert_eq!(points(Dialect::Chat, status, message), None, "{message}");
         }
         for (status, message) in [

@@ -21,27 +21,27 @@ const NAMES: [&str; 4] = ["path", "name", "title", "id"];
 #[derive(Default)]
 pub struct Growing {
     watch: Option<Watch>,
-    told: Cell<Option<Instant>>,
+    last_report: Cell<Option<Instant>>,
 }
 
 impl Growing {
     /// Reports to this watch.
     pub fn new(watch: Option<Watch>) -> Self {
-        Self { watch, told: Cell::default() }
+        Self { watch, last_report: Cell::default() }
     }
 
     /// Reports that a request is sent.
     pub fn asks(&self, model: &str, server: &str, gives_up: Duration) {
-        self.told.set(None);
+        self.last_report.set(None);
         let (model, server) = (model.to_owned(), server.to_owned());
         self.tell(Activity::Asks { model, server, gives_up });
     }
 
     /// Reports a part of the answer. `clean` removes keys from the text.
     pub fn grows(&self, assembly: &Assembly, clean: impl Fn(&str) -> String) {
-        let is_due = self.told.get().is_none_or(|told| told.elapsed() >= PAUSE);
+        let is_due = self.last_report.get().is_none_or(|at| at.elapsed() >= PAUSE);
         if self.watch.is_some() && is_due && assembly.started() {
-            self.told.set(Some(Instant::now()));
+            self.last_report.set(Some(Instant::now()));
             self.tell(now(assembly, clean));
         }
     }
@@ -63,7 +63,7 @@ fn now(assembly: &Assembly, clean: impl Fn(&str) -> String) -> Activity {
     match assembly.newest_call() {
         Some(call) => Activity::Calls {
             tool: call.name.clone(),
-            path: NAMES.iter().find_map(|name| named(&call.arguments, name)).unwrap_or_default(),
+            path: NAMES.iter().find_map(|name| argument(&call.arguments, name)).unwrap_or_default(),
             lines: call.arguments.matches("\\n").count(),
             tail: tail(&call.arguments).iter().map(|line| clean(line)).collect(),
             tokens,
@@ -74,7 +74,7 @@ fn now(assembly: &Assembly, clean: impl Fn(&str) -> String) -> Activity {
 }
 
 /// The value of an argument in incomplete JSON.
-fn named(arguments: &str, name: &str) -> Option<String> {
+fn argument(arguments: &str, name: &str) -> Option<String> {
     let (_, rest) = arguments.split_once(&format!("\"{name}\""))?;
     let text = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
     let (text, _) = text.split_once('"')?;
@@ -103,9 +103,9 @@ mod tests {
     #[test]
     fn arguments_are_read_before_they_are_complete() {
         let arguments = r#"{"path": "src/a.rs", "content": "fn a() {\n    say(\"hi\");\n}\n// the"#;
-        assert_eq!(named(arguments, "path").unwrap(), "src/a.rs");
-        assert_eq!(named(arguments, "content"), Some("fn a() {\\n    say(\\".into()));
-        assert_eq!(named(r#"{"path": "src/"#, "path"), None);
+        assert_eq!(argument(arguments, "path").unwrap(), "src/a.rs");
+        assert_eq!(argument(arguments, "content"), Some("fn a() {\\n    say(\\".into()));
+        assert_eq!(argument(r#"{"path": "src/"#, "path"), None);
         assert_eq!(tail(arguments), ["    say(\"hi\");", "}"]);
         assert!(tail("").is_empty() && tail(r#"{"a": "b\nc"#).is_empty());
         let long = format!("{{\"content\": \"{}", "ä long line\\n".repeat(200));

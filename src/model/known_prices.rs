@@ -36,13 +36,13 @@ const PRICES: [(&str, f64, f64, f64); 19] = [
 /// model.
 pub fn known(model: &str) -> Option<Price> {
     let name = model.rsplit('/').next().unwrap_or(model).to_lowercase().replace('.', "-");
-    let named = |wanted: &str| PRICES.iter().find(|(name, ..)| *name == wanted);
-    let (_, input, output, cached) = named(&name).or_else(|| named(undated(&name)))?;
+    let row = |price_name: &str| PRICES.iter().find(|(name, ..)| *name == price_name);
+    let (_, input, output, cached) = row(&name).or_else(|| row(without_date(&name)))?;
     Some(Price { input: *input, output: *output, cached: *cached })
 }
 
 /// `gpt-5-mini` for `gpt-5-mini-2025-08-07` or `gpt-5-mini-20250807`.
-fn undated(name: &str) -> &str {
+fn without_date(name: &str) -> &str {
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
     let date = |text: &str| match text.split('-').collect::<Vec<_>>()[..] {
         [whole] => whole.len() == 8 && digits(whole),

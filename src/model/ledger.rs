@@ -16,7 +16,7 @@ use crate::stage::{Role, Stage};
 
 /// The purpose of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct RequestPlace {
     /// Tip of the session's branch when the request was sent.
     pub on: String,
     /// Stage; none in the first request.
@@ -35,7 +35,7 @@ pub struct Place {
     pub attempt: u32,
 }
 
-impl Place {
+impl RequestPlace {
     /// The place of a try, on top of the commit `on`.
     pub(super) fn new(on: &str, at: &Position, attempt: u32) -> Self {
         Self {
@@ -63,9 +63,9 @@ impl Place {
 
 /// A request that ended, successfully or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answered {
+pub struct AnsweredRequest {
     /// The purpose of the request.
-    pub place: Place,
+    pub place: RequestPlace,
     /// The model that answered.
     pub model: String,
     /// Usage and cost of the request.
@@ -74,7 +74,7 @@ pub struct Answered {
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-enum Line {
+enum LedgerLine {
     /// The sum so far. It may be more than the sum of the ledger's own requests, because history
     /// also records work on other machines.
     Total {
@@ -84,7 +84,7 @@ enum Line {
     Sent {
         at: String,
         #[serde(flatten)]
-        place: Place,
+        place: RequestPlace,
         model: String,
         guess: Spent,
     },
@@ -104,9 +104,9 @@ enum Line {
 /// A line as it is parsed, with the fields of all kinds. Parsing into a tagged [`Line`] would take
 /// several times as long, since serde parses it twice.
 #[derive(Deserialize)]
-struct Written {
+struct ParsedLine {
     #[serde(rename = "type")]
-    kind: Kind,
+    kind: LineKind,
     at: String,
     on: Option<String>,
     stage: Option<Stage>,
@@ -123,21 +123,21 @@ struct Written {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum LineKind {
     Total,
     Sent,
     Got,
     Refused,
 }
 
-impl Written {
+impl ParsedLine {
     /// `None` if a field is missing.
-    fn line(self) -> Option<Line> {
+    fn line(self) -> Option<LedgerLine> {
         let Self { kind, at, .. } = self;
         Some(match kind {
-            Kind::Total => Line::Total { at, spent: self.spent? },
-            Kind::Sent => {
-                let place = Place {
+            LineKind::Total => LedgerLine::Total { at, spent: self.spent? },
+            LineKind::Sent => {
+                let place = RequestPlace {
                     on: self.on?,
                     stage: self.stage,
                     role: self.role?,
@@ -146,27 +146,27 @@ impl Written {
                     turn: self.turn?,
                     attempt: self.attempt?,
                 };
-                Line::Sent { at, place, model: self.model?, guess: self.guess? }
+                LedgerLine::Sent { at, place, model: self.model?, guess: self.guess? }
             }
-            Kind::Got => Line::Got { at, model: self.model?, spent: self.spent? },
-            Kind::Refused => Line::Refused { at, model: self.model?, next: self.next? },
+            LineKind::Got => LedgerLine::Got { at, model: self.model?, spent: self.spent? },
+            LineKind::Refused => LedgerLine::Refused { at, model: self.model?, next: self.next? },
         })
     }
 }
 
 /// See the module documentation. Without a path, the ledger is kept in memory only.
 #[derive(Debug, Default)]
-pub struct Ledger {
+pub struct RequestLedger {
     path: Option<PathBuf>,
     file: Option<File>,
     total: Spent,
-    answered: Vec<Answered>,
-    open: Option<(Place, String, Spent)>,
+    answered: Vec<AnsweredRequest>,
+    open: Option<(RequestPlace, String, Spent)>,
     share: Option<f64>,
     refused: Option<(String, Spent)>,
 }
 
-impl Ledger {
+impl RequestLedger {
     /// Reads the ledger of a session; empty if there is no file yet.
     ///
     /// # Errors
@@ -176,8 +176,8 @@ impl Ledger {
         match File::open(path) {
             Ok(mut file) => {
                 let mut bytes = Vec::new();
-                let read = file.read_to_end(&mut bytes);
-                read.with_context(|| format!("reading {}", path.display()))?;
+                let result = file.read_to_end(&mut bytes);
+                result.with_context(|| format!("reading {}", path.display()))?;
                 text = String::from_utf8_lossy(&bytes).into_owned();
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
@@ -185,8 +185,8 @@ impl Ledger {
         }
         let mut ledger = Self { path: Some(path.to_owned()), ..Self::default() };
         // A killed process leaves a half-written line; nothing was sent after it.
-        let lines = text.lines().filter_map(|line| serde_json::from_str::<Written>(line).ok());
-        lines.filter_map(Written::line).for_each(|line| ledger.take_in(line));
+        let lines = text.lines().filter_map(|line| serde_json::from_str::<ParsedLine>(line).ok());
+        lines.filter_map(ParsedLine::line).for_each(|line| ledger.take_in(line));
         Ok(ledger)
     }
 
@@ -200,7 +200,7 @@ impl Ledger {
     }
 
     /// The requests that ended, except those that were repeated.
-    pub fn answered(&self) -> &[Answered] {
+    pub fn answered(&self) -> &[AnsweredRequest] {
         &self.answered
     }
 
@@ -217,8 +217,8 @@ impl Ledger {
         if earlier.path.is_some() {
             return Ok(());
         }
-        for Answered { place, model, spent } in earlier.answered {
-            let place = Place { on: on.to_owned(), ..place };
+        for AnsweredRequest { place, model, spent } in earlier.answered {
+            let place = RequestPlace { on: on.to_owned(), ..place };
             self.sent(place, &model, Spent::default())?;
             self.got(&model, spent)?;
         }
@@ -227,13 +227,18 @@ impl Ledger {
     }
 
     /// Records a request before it is sent.
-    pub(super) fn sent(&mut self, place: Place, model: &str, guess: Spent) -> anyhow::Result<()> {
-        self.write(Line::Sent { at: now(), place, model: model.to_owned(), guess })
+    pub(super) fn sent(
+        &mut self,
+        place: RequestPlace,
+        model: &str,
+        guess: Spent,
+    ) -> anyhow::Result<()> {
+        self.write(LedgerLine::Sent { at: now(), place, model: model.to_owned(), guess })
     }
 
     /// Records what the last request used.
     pub(super) fn got(&mut self, model: &str, spent: Spent) -> anyhow::Result<()> {
-        self.write(Line::Got { at: now(), model: model.to_owned(), spent })
+        self.write(LedgerLine::Got { at: now(), model: model.to_owned(), spent })
     }
 
     /// Records that the budget forbade a request.
@@ -241,7 +246,7 @@ impl Ledger {
         if self.refused.as_ref() == Some(&(model.to_owned(), next)) {
             return Ok(());
         }
-        self.write(Line::Refused { at: now(), model: model.to_owned(), next })
+        self.write(LedgerLine::Refused { at: now(), model: model.to_owned(), next })
     }
 
     /// The request that the budget forbade, unless another one has been sent after it: its model,
@@ -260,46 +265,46 @@ impl Ledger {
         self.share
     }
 
-    fn write(&mut self, line: Line) -> anyhow::Result<()> {
+    fn write(&mut self, line: LedgerLine) -> anyhow::Result<()> {
         if let Some(path) = &self.path {
             let mut text = String::new();
             if self.file.is_none() {
                 let file = OpenOptions::new().create(true).append(true).open(path);
                 self.file = Some(file.with_context(|| format!("opening {}", path.display()))?);
                 // Start on a new line: the last one may be incomplete.
-                let total = Line::Total { at: now(), spent: self.total() };
+                let total = LedgerLine::Total { at: now(), spent: self.total() };
                 text = format!("\n{}\n", serde_json::to_string(&total)?);
             }
             text += &serde_json::to_string(&line)?;
             text.push('\n');
             if let Some(file) = &mut self.file {
-                let written = file.write_all(text.as_bytes());
-                written.with_context(|| format!("writing {}", path.display()))?;
+                let result = file.write_all(text.as_bytes());
+                result.with_context(|| format!("writing {}", path.display()))?;
             }
         }
         self.take_in(line);
         Ok(())
     }
 
-    fn take_in(&mut self, line: Line) {
+    fn take_in(&mut self, line: LedgerLine) {
         match line {
-            Line::Total { spent, .. } => self.raise(spent),
-            Line::Refused { model, next, .. } => self.refused = Some((model, next)),
-            Line::Sent { place, model, guess, .. } => {
+            LedgerLine::Total { spent, .. } => self.raise(spent),
+            LedgerLine::Refused { model, next, .. } => self.refused = Some((model, next)),
+            LedgerLine::Sent { place, model, guess, .. } => {
                 self.total = self.total();
                 self.open = Some((place, model, guess));
                 self.refused = None;
             }
-            Line::Got { model, spent, .. } => {
+            LedgerLine::Got { model, spent, .. } => {
                 self.total += spent;
                 if let Some((place, _, guess)) = self.open.take() {
-                    let (counted, guessed) = (spent.usage.input, guess.usage.input);
-                    if spent.guessed == 0 && counted > 0 && guessed > 0 {
-                        let share = counted as f64 / guessed as f64;
+                    let (input, estimate) = (spent.usage.input, guess.usage.input);
+                    if spent.guessed == 0 && input > 0 && estimate > 0 {
+                        let share = input as f64 / estimate as f64;
                         self.share = Some(self.share.map_or(share, |least| least.min(share)));
                     }
                     self.answered.retain(|other| !place.replaces(&other.place));
-                    self.answered.push(Answered { place, model, spent });
+                    self.answered.push(AnsweredRequest { place, model, spent });
                 }
             }
         }
@@ -314,9 +319,9 @@ fn now() -> String {
 mod tests {
     use super::*;
 
-    fn place(role: Role, iteration: u32, turn: u32, attempt: u32) -> Place {
+    fn place(role: Role, iteration: u32, turn: u32, attempt: u32) -> RequestPlace {
         let (on, task) = ("a".to_owned(), None);
-        Place { on, stage: Some(Stage::Prd), role, iteration, task, turn, attempt }
+        RequestPlace { on, stage: Some(Stage::Prd), role, iteration, task, turn, attempt }
     }
 
     fn of(requests: u64) -> Spent {
@@ -327,7 +332,7 @@ mod tests {
     fn a_killed_request_counts_and_a_partial_line_is_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("spent.jsonl");
-        let mut ledger = Ledger::read(&path).unwrap();
+        let mut ledger = RequestLedger::read(&path).unwrap();
         ledger.raise(of(10));
         ledger.sent(place(Role::Actor, 1, 1, 1), "m", of(1)).unwrap();
         ledger.got("m", of(2)).unwrap();
@@ -335,23 +340,23 @@ mod tests {
         drop(ledger);
         let mut file = OpenOptions::new().append(true).open(&path).unwrap();
         file.write_all(b"{\"type\":\"got\",\"at\"").unwrap();
-        let mut again = Ledger::read(&path).unwrap();
+        let mut again = RequestLedger::read(&path).unwrap();
         assert_eq!(again.total(), of(13));
         assert_eq!(again.answered().len(), 1);
         // The history records less usage than the ledger: the total stays.
         again.raise(of(5));
         again.sent(place(Role::Actor, 1, 2, 1), "m", of(1)).unwrap();
         again.got("m", of(1)).unwrap();
-        assert_eq!(Ledger::read(&path).unwrap().total(), of(14));
-        let mut elsewhere = Ledger::read(&path).unwrap();
+        assert_eq!(RequestLedger::read(&path).unwrap().total(), of(14));
+        let mut elsewhere = RequestLedger::read(&path).unwrap();
         elsewhere.raise(of(40));
         assert_eq!(elsewhere.total(), of(40));
     }
 
     #[test]
     fn a_repeated_request_counts_once_for_its_commit() {
-        let mut ledger = Ledger::default();
-        let mut ask = |place: Place| {
+        let mut ledger = RequestLedger::default();
+        let mut ask = |place: RequestPlace| {
             ledger.sent(place, "m", of(1)).unwrap();
             ledger.got("m", of(1)).unwrap();
             ledger.answered().len()

@@ -9,16 +9,16 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Splits bytes into lines.
 #[derive(Debug, Default)]
-pub struct Lines {
-    held: Vec<u8>,
+pub struct LineSplitter {
+    partial: Vec<u8>,
 }
 
-impl Lines {
+impl LineSplitter {
     /// Adds a piece; returns the lines that are now complete, with their ends.
     pub fn push(&mut self, piece: &[u8]) -> Vec<String> {
         let mut lines = Vec::new();
         for part in piece.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
-            self.held.extend_from_slice(part);
+            self.partial.extend_from_slice(part);
             if part.ends_with(b"\n") || part.ends_with(b"\r") {
                 lines.push(self.line());
             }
@@ -32,7 +32,7 @@ impl Lines {
     }
 
     fn line(&mut self) -> String {
-        let bytes = std::mem::take(&mut self.held);
+        let bytes = std::mem::take(&mut self.partial);
         String::from_utf8_lossy(unmarked(&bytes)).into_owned()
     }
 }
@@ -57,7 +57,7 @@ mod tests {
         let stream = "\u{feff}data: añ✓\r\n\r\n\u{feff}data: b\n\n: c\rrest".as_bytes();
         let wanted = "data: añ✓\r\n\r\ndata: b\n\n: c\rrest";
         for cut in 0..=stream.len() {
-            let mut lines = Lines::default();
+            let mut lines = LineSplitter::default();
             let mut all = lines.push(&stream[..cut]);
             all.extend(lines.push(&stream[cut..]));
             all.push(lines.end());
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn an_invalid_byte_spoils_only_itself() {
-        let mut lines = Lines::default();
+        let mut lines = LineSplitter::default();
         let got = lines.push(b"data: a\xff\xc3\ndata: \0b\n");
         assert_eq!(got, ["data: a\u{fffd}\u{fffd}\n", "data: \0b\n"]);
     }

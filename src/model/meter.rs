@@ -7,7 +7,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use super::ledger::{Ledger, Place};
+use super::ledger::{RequestLedger, RequestPlace};
 use super::{
     BoxFuture, Model, ModelError, OnText, Position, Request, Turn, budget, dialect, price,
 };
@@ -25,12 +25,12 @@ pub type Notice = Rc<dyn Fn(&str)>;
 pub struct Meter {
     budget: RefCell<Budget>,
     notice: Option<Notice>,
-    state: RefCell<State>,
+    state: RefCell<MeterState>,
 }
 
 #[derive(Default)]
-struct State {
-    ledger: Ledger,
+struct MeterState {
+    ledger: RequestLedger,
     /// Usage before this run.
     before: Spent,
     /// Tip of the session's branch, on top of which the current work is done.
@@ -86,12 +86,12 @@ impl Meter {
     /// The ledger cannot be read or written.
     pub fn open(&self, ledger: &Path, recorded: Spent, on: &str) -> anyhow::Result<()> {
         let mut state = self.state.borrow_mut();
-        let mut opened = Ledger::read(ledger)?;
-        opened.raise(recorded);
-        state.before = opened.total();
+        let mut opened_ledger = RequestLedger::read(ledger)?;
+        opened_ledger.raise(recorded);
+        state.before = opened_ledger.total();
         // Drop the usage of earlier requests: the ledger includes them.
         state.fresh.clear();
-        let earlier = std::mem::replace(&mut state.ledger, opened);
+        let earlier = std::mem::replace(&mut state.ledger, opened_ledger);
         state.ledger.take_over(earlier, on)
     }
 
@@ -117,7 +117,7 @@ impl Meter {
     /// The next unused turn number of a draft, for a question about the draft that is not part of
     /// the conversation that wrote it.
     pub fn next_turn(&self, stage: Stage, role: Role, iteration: u32) -> u32 {
-        let of_draft = |place: &&Place| {
+        let of_draft = |place: &&RequestPlace| {
             (place.stage, place.role, place.iteration) == (Some(stage), role, iteration)
         };
         let state = self.state.borrow();
@@ -140,12 +140,12 @@ impl Meter {
         std::mem::take(&mut self.state.borrow_mut().fresh)
     }
 
-    /// Usage, by model, of the requests for whose place `wanted` returns true; a request that was
+    /// Usage, by model, of the requests for whose place `fits` returns true; a request that was
     /// repeated after a kill counts once.
-    pub fn of(&self, wanted: impl Fn(&Place) -> bool) -> Vec<(String, Spent)> {
+    pub fn used_by(&self, fits: impl Fn(&RequestPlace) -> bool) -> Vec<(String, Spent)> {
         let state = self.state.borrow();
-        let fitting = state.ledger.answered().iter().filter(|answered| wanted(&answered.place));
-        fitting.map(|answered| (answered.model.clone(), answered.spent)).collect()
+        let requests = state.ledger.answered().iter().filter(|request| fits(&request.place));
+        requests.map(|request| (request.model.clone(), request.spent)).collect()
     }
 
     /// Allows a try, or returns an error about the limit that forbids it.
@@ -170,10 +170,10 @@ impl Meter {
             ..Spent::default()
         };
         let costless = state.costless.contains(model);
-        let unpriced =
+        let price_error =
             costless.then(|| budget::unpriced_error(&self.budget.borrow(), model)).flatten();
         if let Some(refusal) =
-            unpriced.or_else(|| budget::refusal(&self.budget.borrow(), &state.used(), &next))
+            price_error.or_else(|| budget::refusal(&self.budget.borrow(), &state.used(), &next))
         {
             // Only recorded so that a later status shows what to do next.
             if let Err(error) = state.ledger.refuse(model, next) {
@@ -183,7 +183,7 @@ impl Meter {
         }
         let bill = Bill { usage: Some(guess), guessed: true, ..Bill::default() };
         let guess = self.charge(model, &bill);
-        let place = Place::new(&state.on, at, attempt);
+        let place = RequestPlace::new(&state.on, at, attempt);
         state.ledger.sent(place, model, guess).map_err(|error| ModelError::Budget {
             message: format!("cannot record token usage: {error:#}"),
             hint: "free up disk space, or check the owner of the state directory".to_owned(),
@@ -206,10 +206,10 @@ impl Meter {
     /// # Errors
     /// The session's time limit ends the wait.
     pub(super) async fn pause(&self, wait: Duration) -> Result<(), ModelError> {
-        let left = self.time_left().unwrap_or(wait);
-        tokio::time::sleep(wait.min(left)).await;
+        let time = self.time_left().unwrap_or(wait);
+        tokio::time::sleep(wait.min(time)).await;
         match self.refusal() {
-            Some(refusal) if left < wait => Err(refusal),
+            Some(refusal) if time < wait => Err(refusal),
             _ => Ok(()),
         }
     }
@@ -232,9 +232,9 @@ impl Meter {
         if spent.unpriced > 0 {
             state.costless.insert(model.to_owned());
         }
-        let answered = if bill.model.is_empty() { model } else { &bill.model };
-        state.fresh.push((answered.to_owned(), spent));
-        if let Err(error) = state.ledger.got(answered, spent) {
+        let answering_model = if bill.model.is_empty() { model } else { &bill.model };
+        state.fresh.push((answering_model.to_owned(), spent));
+        if let Err(error) = state.ledger.got(answering_model, spent) {
             // Only logged: `admit` allows no further request until the ledger can be written.
             tracing::error!("cannot record token usage: {error:#}");
         }
@@ -260,10 +260,10 @@ impl Meter {
         spent.guessed = u64::from(bill.guessed);
         let budget = self.budget.borrow();
         let prices = &budget.prices;
-        let priced = || {
+        let configured_price = || {
             price::cost(usage, model, prices).or_else(|| price::cost(usage, &bill.model, prices))
         };
-        match bill.usd.or_else(priced) {
+        match bill.usd.or_else(configured_price) {
             Some(usd) => spent.micros = budget::micros(usd),
             None => spent.unpriced = u64::from(!bill.free),
         }
@@ -271,7 +271,7 @@ impl Meter {
     }
 }
 
-impl State {
+impl MeterState {
     fn used(&self) -> Spent {
         let mut used = self.ledger.total();
         // Saturating: earlier usage was read from trailers, which anybody may have written.
@@ -282,12 +282,12 @@ impl State {
     fn tick(&mut self) {
         if let Some(clock) = &mut self.clock {
             let now = Instant::now();
-            let passed = now.duration_since(*clock).as_millis();
+            let past = now.duration_since(*clock).as_millis();
             // The rest of a millisecond is counted next time.
-            if passed > 0 {
+            if past > 0 {
                 *clock = now;
-                let passed = u64::try_from(passed).unwrap_or(u64::MAX);
-                self.millis = self.millis.saturating_add(passed);
+                let millis = u64::try_from(past).unwrap_or(u64::MAX);
+                self.millis = self.millis.saturating_add(millis);
             }
         }
     }
@@ -331,7 +331,7 @@ impl<M: Model> Model for Metered<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::testserver::request;
+    use crate::model::test_server::request;
 
     fn usage(input: u64) -> Usage {
         Usage { input, output: 10, cached: 0 }

@@ -23,6 +23,7 @@ mod messages_tests;
 pub mod meter;
 pub mod opaque;
 pub mod openai;
+pub mod options;
 mod pieces;
 pub mod price;
 pub mod prose;
@@ -34,16 +35,16 @@ pub mod replay;
 #[cfg(test)]
 mod responses_tests;
 pub mod retry;
-mod said;
+mod server_error;
 #[cfg(test)]
 mod servers_tests;
 mod stream;
 #[cfg(test)]
 mod stream_random_tests;
 #[cfg(test)]
-mod tests;
+mod test_server;
 #[cfg(test)]
-mod testserver;
+mod tests;
 mod thinking;
 #[cfg(test)]
 mod thinking_tests;
@@ -65,11 +66,11 @@ use crate::config::ModelConfig;
 use crate::event::Usage;
 use crate::stage::{Role, Stage};
 
-pub use agents::{AgentNeeds, Confines, OpenWay, Reach, WayOut, Workplace};
+pub use agents::{AgentNeeds, Confines, OpenAccess, Reach, ServerAccess, Workplace};
 pub use cause::Cause;
 pub use dialect::Refusals;
 pub use failure::FailedAt;
-pub use opaque::{Opaque, Origin};
+pub use opaque::{ModelOrigin, Opaque};
 pub use stream::made_up_id;
 
 /// The position of a request in the work: sent in the `cowork-…` request headers, and the key under
@@ -278,8 +279,8 @@ fn unavailable(at: FailedAt, message: &str, tries: u32) -> String {
             "did not answer:"
         }
     };
-    let tried = if tries > 1 { format!(" (tried {tries} times)") } else { String::new() };
-    format!("the model server {how} {message}{tried}")
+    let tries_note = if tries > 1 { format!(" (tried {tries} times)") } else { String::new() };
+    format!("the model server {how} {message}{tries_note}")
 }
 
 impl ModelError {

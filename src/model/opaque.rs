@@ -13,14 +13,14 @@ use crate::secret::Secrets;
 
 /// The server and model of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
+pub struct ModelOrigin {
     /// The server's base URL, without user and password.
     pub base_url: String,
     /// The model's name as used in the request.
     pub model: String,
 }
 
-impl Origin {
+impl ModelOrigin {
     /// The model called `model` at this base URL.
     pub fn new(base_url: &str, model: &str) -> Self {
         let mut base_url = base_url.to_owned();
@@ -39,7 +39,7 @@ impl Origin {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opaque {
     /// The model it came from: it is sent to no other.
-    pub origin: Origin,
+    pub origin: ModelOrigin,
     /// Fields of the assistant message besides text and calls (chat).
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub message: Map<String, Value>,
@@ -59,11 +59,11 @@ impl Opaque {
 
     /// Bytes that this data takes up in a request, besides the text and the calls of the answer.
     pub fn size(&self) -> usize {
-        let said = |item: &&Value| {
+        let is_extra = |item: &&Value| {
             let kind = item.get("type").and_then(Value::as_str);
             !matches!(kind, Some("message" | "function_call" | "text" | "tool_use"))
         };
-        let items = self.items.iter().filter(said).map(length);
+        let items = self.items.iter().filter(is_extra).map(length);
         let fields = self.calls.values().chain([&self.message]).flat_map(Map::values).map(length);
         items.chain(fields).sum()
     }
@@ -122,9 +122,9 @@ mod tests {
 
     #[test]
     fn the_origin_holds_no_password() {
-        let origin = Origin::new("https://me:secret@example.org/v1", "m");
+        let origin = ModelOrigin::new("https://me:secret@example.org/v1", "m");
         assert_eq!(origin.base_url, "https://example.org/v1");
-        let plain = Origin::new("http://127.0.0.1:8080/v1", "m");
+        let plain = ModelOrigin::new("http://127.0.0.1:8080/v1", "m");
         assert_eq!(plain.base_url, "http://127.0.0.1:8080/v1");
     }
 

@@ -2,7 +2,6 @@
 //! of tries. This is the only place that repeats tries.
 
 use std::cell::{Cell, OnceCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,56 +14,25 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::agents::{Confines, Reach};
 use super::answer::{cut, take, whole};
-use super::dialect::{self, Choice, Refusals};
-use super::discover::Offered;
+use super::dialect::{self, DialectChoice, Refusals};
+use super::discover::ListedModel;
 use super::endpoint::Endpoint;
 use super::failure::{self, FailedAt, Failure};
 use super::growing::Growing;
 use super::meter::{Bill, Meter, Notice};
+use super::options::BuildOptions;
 use super::rate::Rate;
-use super::recovery::Tries;
-use super::retry::RetryPolicy;
+use super::retry::{RetryPolicy, Tries};
 use super::stream::Assembly;
-use super::timeouts::{Timeouts, heard, within};
+use super::timeouts::{Timeouts, with_idle_timeout, within};
 use super::transport::{self, Pulse, Transport};
 use super::{
-    BoxFuture, Message, Model, ModelError, OnText, Origin, Position, Reply, Request, Turn,
+    BoxFuture, Message, Model, ModelError, ModelOrigin, OnText, Position, Reply, Request, Turn,
     arguments, discover, prose, written_tools,
 };
-use crate::activity::Watch;
 use crate::config::ModelConfig;
 use crate::event::Usage;
-
-/// Options besides the configuration.
-#[derive(Clone, Default)]
-pub struct BuildOptions {
-    /// Do not stream.
-    pub no_stream: bool,
-    /// Waiting times between tries.
-    pub retry: RetryPolicy,
-    /// Time limits to use instead of the configured `timeout_s` and `answer_s`.
-    pub timeouts: Option<Timeouts>,
-    /// Receives messages about retries.
-    pub notice: Option<Notice>,
-    /// Receives messages about waiting without an error.
-    pub waiting: Option<Notice>,
-    /// Receives the progress of an answer.
-    pub watch: Option<Watch>,
-    /// Checks each try against the budget, and counts it.
-    pub meter: Rc<Meter>,
-    /// The environment variable that sets the proxy for requests, if any.
-    pub proxy: Option<String>,
-    /// The user's environment, for agent programs.
-    pub env: BTreeMap<String, String>,
-    /// True if an agent program may be used although its usage is unknown.
-    pub uncounted: bool,
-    /// Confines an agent program that only answers; without it, the program is not confined.
-    pub confines: Option<Rc<dyn Confines>>,
-    /// The servers that an agent program may reach, besides its own.
-    pub reach: Reach,
-}
 
 /// A model behind a server; roles with the same model share one value of this type. It remembers
 /// what the server has refused, and has its own rate limit.
@@ -82,7 +50,7 @@ pub struct OpenAi {
     pub(super) meter: Rc<Meter>,
     rate: Rate,
     pub(super) refused: Cell<Refusals>,
-    choice: Choice,
+    choice: DialectChoice,
     chosen: OnceCell<String>,
     /// The model's last answer started with a thought whose opening tag is in the server's
     /// template.
@@ -100,8 +68,8 @@ impl OpenAi {
         if !url.is_some_and(|url| matches!(url.scheme(), "http" | "https")) {
             return Err(refuse("the base URL is not an http(s) address".into()));
         }
-        let choice = Choice::of(&config);
-        let endpoint = Endpoint::of(&config, choice.dialect()).map_err(|_| {
+        let choice = DialectChoice::configured(&config);
+        let endpoint = Endpoint::for_model(&config, choice.dialect()).map_err(|_| {
             refuse("the API key has characters that are not allowed in a header".into())
         })?;
         let timeouts = options
@@ -138,7 +106,7 @@ impl OpenAi {
         if self.name().is_empty() {
             self.look().await?;
         }
-        if !request.messages.iter().any(|said| matches!(said, Message::Assistant { .. })) {
+        if !request.messages.iter().any(|message| matches!(message, Message::Assistant { .. })) {
             self.refused.set(self.refused.get().for_new_conversation());
         }
         let guess = dialect::estimate(request, 0);
@@ -168,10 +136,10 @@ impl OpenAi {
                         on_text(&rest);
                     }
                     self.template_thinks.set(assembly.template_thinks());
-                    let refused = self.refused.get();
+                    let refusals = self.refused.get();
                     // A gateway's name for a model does not say which one it is.
-                    let cache = refused.cache || dialect::cost_more(&self.answered(&assembly));
-                    self.refused.set(Refusals { cache, ..refused });
+                    let cache = refusals.cache || dialect::cost_more(&self.answered(&assembly));
+                    self.refused.set(Refusals { cache, ..refusals });
                     self.choice.answered();
                     return Ok(self.reply(request, assembly, spent, requests));
                 }
@@ -196,16 +164,16 @@ impl OpenAi {
     ) -> Result<(), Failure> {
         let dialect = self.choice.dialect();
         let reasoning = self.choice.gives_up_reasoning();
-        let refused = Refusals { reasoning, ..self.refused.get() };
+        let refusals = Refusals { reasoning, ..self.refused.get() };
         let mut reader = dialect.reader();
         let in_words;
-        let request = if refused.tools && !request.tools.is_empty() {
+        let request = if refusals.tools && !request.tools.is_empty() {
             in_words = written_tools::in_words(request);
             &in_words
         } else {
             request
         };
-        let body = dialect.body(request, &self.origin(), &self.config, refused);
+        let body = dialect.body(request, &self.origin(), &self.config, refusals);
         tracing::debug!(
             "request: {} {}, draft {}, turn {}: model {}, {} messages, {} tools, temperature {}, \
              stream {}, {dialect:?}",
@@ -217,7 +185,7 @@ impl OpenAi {
             request.messages.len(),
             request.tools.len(),
             request.temperature,
-            !refused.stream
+            !refusals.stream
         );
         self.growing.asks(self.name(), self.endpoint.server(), self.timeouts.first);
         let pulse = Arc::new(Pulse::start());
@@ -225,7 +193,7 @@ impl OpenAi {
             http: self.http.clone(),
             endpoint: Arc::clone(&self.endpoint),
             pulse: Arc::clone(&pulse),
-            stream: !refused.stream,
+            stream: !refusals.stream,
         };
         // Otherwise organisation and project would be taken from the environment.
         let config = OpenAIConfig::new()
@@ -235,32 +203,34 @@ impl OpenAi {
             .with_project_id("");
         let client = Client::build(self.http.clone(), config).with_http_service(service);
         // The client sends any body to any path, so the request can be in the chosen dialect.
-        let asked = client.chat().headers(headers(&request.position)).path(dialect.path());
-        let asked =
-            asked.map_err(|error| Failure::transient(FailedAt::Waiting, error.to_string()))?;
-        if refused.stream {
-            let answer = asked.create_byot(body);
-            let answer = heard(answer, &pulse, self.timeouts.first, false).await?;
-            let answer = whole(answer, &reader, refused, &pulse)?;
-            return take(&answer, &mut reader, refused, assembly, on_text);
+        let builder = client.chat().headers(headers(&request.position)).path(dialect.path());
+        let builder =
+            builder.map_err(|error| Failure::transient(FailedAt::Waiting, error.to_string()))?;
+        if refusals.stream {
+            let answer = builder.create_byot(body);
+            let answer = with_idle_timeout(answer, &pulse, self.timeouts.first, false).await?;
+            let answer = whole(answer, &reader, refusals, &pulse)?;
+            return take(&answer, &mut reader, refusals, assembly, on_text);
         }
-        let opened = asked.create_stream_byot::<_, Value>(body);
-        let mut events = match heard(opened, &pulse, self.timeouts.first, false).await? {
+        let stream = builder.create_stream_byot::<_, Value>(body);
+        let mut events = match with_idle_timeout(stream, &pulse, self.timeouts.first, false).await?
+        {
             Ok(events) => events,
             Err(error) => {
-                let answer = whole(Err(error), &reader, refused, &pulse)?;
-                return take(&answer, &mut reader, refused, assembly, on_text);
+                let answer = whole(Err(error), &reader, refusals, &pulse)?;
+                return take(&answer, &mut reader, refusals, assembly, on_text);
             }
         };
-        let mut finished = None;
+        let mut finish_time = None;
         loop {
             let limit = self.limit(assembly);
-            let event = heard(events.next(), &pulse, limit, assembly.started());
+            let event = with_idle_timeout(events.next(), &pulse, limit, assembly.started());
             let event = match assembly.finish_reason {
                 // Keep-alive comments do not extend the wait.
                 Some(_) => {
-                    let left = *finished.get_or_insert_with(Instant::now) + limit - Instant::now();
-                    within(Some(left), event).await.unwrap_or(Err(Failure::Endless))
+                    let time_left =
+                        *finish_time.get_or_insert_with(Instant::now) + limit - Instant::now();
+                    within(Some(time_left), event).await.unwrap_or(Err(Failure::Endless))
                 }
                 None => event.await,
             };
@@ -272,7 +242,7 @@ impl OpenAi {
             };
             match event {
                 Some(Ok(value)) => {
-                    take(&value, &mut reader, refused, assembly, on_text)?;
+                    take(&value, &mut reader, refusals, assembly, on_text)?;
                     self.growing.grows(assembly, |line| self.clean(line));
                 }
                 Some(Err(_)) | None if assembly.finish_reason.is_some() => return Ok(()),
@@ -298,13 +268,13 @@ impl OpenAi {
     /// Usage of a try: counted by the server, else estimated. A failure before the first token is
     /// assumed to cost nothing.
     fn bill(&self, request: &Request, assembly: &Assembly, complete: bool) -> Bill {
-        let counted = assembly.usage;
-        let paid = complete || assembly.started() || counted.is_some();
+        let reported_usage = assembly.usage;
+        let is_paid = complete || assembly.started() || reported_usage.is_some();
         let guess = || dialect::estimate(request, assembly.chars());
         Bill {
             model: self.answered(assembly),
-            usage: paid.then(|| counted.unwrap_or_else(guess)),
-            guessed: paid && counted.is_none(),
+            usage: is_paid.then(|| reported_usage.unwrap_or_else(guess)),
+            guessed: is_paid && reported_usage.is_none(),
             usd: assembly.usd,
             ..Bill::default()
         }
@@ -313,14 +283,15 @@ impl OpenAi {
     /// Name of the model that answered, from the server or else from the configuration. It ends up
     /// in commits, so the server's text is checked.
     fn answered(&self, assembly: &Assembly) -> String {
-        let said = assembly.model.as_deref().map(|name| self.clean(name));
-        said.filter(|name| !name.is_empty() && name.len() < 200)
+        let reported_name = assembly.model.as_deref().map(|name| self.clean(name));
+        reported_name
+            .filter(|name| !name.is_empty() && name.len() < 200)
             .unwrap_or_else(|| self.name().to_owned())
     }
 
     /// The requested model: the opaque data of its answers is sent back only to it.
-    fn origin(&self) -> Origin {
-        Origin::new(&self.config.base_url, self.name())
+    fn origin(&self) -> ModelOrigin {
+        ModelOrigin::new(&self.config.base_url, self.name())
     }
 
     fn reply(&self, request: &Request, mut assembly: Assembly, usage: Usage, n: u32) -> Reply {
@@ -347,7 +318,7 @@ impl OpenAi {
     ///
     /// # Errors
     /// The server cannot be reached, or refuses the key.
-    pub async fn offered(&self) -> Result<Vec<Offered>, ModelError> {
+    pub async fn offered(&self) -> Result<Vec<ListedModel>, ModelError> {
         let server = self.endpoint.server();
         self.growing.asks(server, server, Duration::ZERO);
         let mut tries = Tries::default();

@@ -53,10 +53,10 @@ pub fn join_item(list: &mut Vec<Value>, item: Value) {
                 && (item.get("type").is_none() || old.get("type") == item.get("type"))
         }),
         None => list.last_mut().filter(|old| {
-            let ended = ["signature", "data"]
+            let is_complete = ["signature", "data"]
                 .iter()
                 .any(|key| old.get(key).and_then(Value::as_str).is_some_and(|s| !s.is_empty()));
-            old.get("type") == item.get("type") && !ended
+            old.get("type") == item.get("type") && !is_complete
         }),
     };
     match (open, item) {

@@ -9,9 +9,9 @@ use crate::event::Usage;
 /// price.
 pub fn cost(usage: Usage, model: &str, prices: &BTreeMap<String, Price>) -> Option<f64> {
     let price = prices.get(model)?;
-    let cached = usage.cached.min(usage.input);
-    let dollars = (usage.input - cached) as f64 * price.input
-        + cached as f64 * price.cached
+    let cached_input = usage.cached.min(usage.input);
+    let dollars = (usage.input - cached_input) as f64 * price.input
+        + cached_input as f64 * price.cached
         + usage.output as f64 * price.output;
     Some(dollars / 1e6)
 }

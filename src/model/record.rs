@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use serde_json::json;
 
-use super::replay::{Header, Line};
+use super::replay::{Header, RecordedTurn};
 use super::{AgentNeeds, BoxFuture, Model, ModelError, OnText, Reply, Request, Turn};
 use crate::config::ModelConfig;
 use crate::error::Error;
@@ -16,16 +16,16 @@ use crate::secret::Secrets;
 
 /// An open recording; clones write to the same file, so that all models of a run share it.
 #[derive(Clone, Debug)]
-pub struct Recorder(Rc<Open>);
+pub struct AnswerRecorder(Rc<RecordingFile>);
 
 #[derive(Debug)]
-struct Open {
+struct RecordingFile {
     path: PathBuf,
     file: RefCell<File>,
     secrets: Secrets,
 }
 
-impl Recorder {
+impl AnswerRecorder {
     /// Starts a recording and replaces the file's content. `model` is for readers of the file;
     /// `secrets` are removed from everything recorded.
     pub fn create(path: &Path, model: &str, secrets: Secrets) -> anyhow::Result<Self> {
@@ -35,7 +35,11 @@ impl Recorder {
         let mut file = File::create(path).map_err(unwritable)?;
         let header = json!(Header { cowork_replay: 1, model: model.to_owned() });
         writeln!(file, "{header}").map_err(unwritable)?;
-        Ok(Self(Rc::new(Open { path: path.to_owned(), file: RefCell::new(file), secrets })))
+        Ok(Self(Rc::new(RecordingFile {
+            path: path.to_owned(),
+            file: RefCell::new(file),
+            secrets,
+        })))
     }
 
     /// Appends one turn in one write, so that a crash leaves only complete lines.
@@ -48,7 +52,7 @@ impl Recorder {
         if let Some(opaque) = &mut reply.opaque {
             opaque.withhold(&self.0.secrets);
         }
-        let line = Line { at: (&request.position).into(), reply };
+        let line = RecordedTurn { at: (&request.position).into(), reply };
         let mut text = serde_json::to_string(&line)?;
         text.push('\n');
         self.0.file.borrow_mut().write_all(text.as_bytes())
@@ -58,12 +62,12 @@ impl Recorder {
 /// A model whose answers are recorded.
 pub struct Recording<M> {
     inner: M,
-    recorder: Recorder,
+    recorder: AnswerRecorder,
 }
 
 impl<M: Model> Recording<M> {
     /// Records the answers of `inner`.
-    pub fn new(inner: M, recorder: Recorder) -> Self {
+    pub fn new(inner: M, recorder: AnswerRecorder) -> Self {
         Self { inner, recorder }
     }
 }
@@ -104,7 +108,7 @@ mod tests {
     use super::super::replay::Replay;
     use super::*;
     use crate::model::ToolCall;
-    use crate::model::testserver::request;
+    use crate::model::test_server::request;
 
     #[tokio::test]
     async fn recorded_answers_are_replayed() {
@@ -113,7 +117,7 @@ mod tests {
         std::fs::write(&path, "old\n".repeat(99)).unwrap();
         let said = r#"{"cowork_replay":1,"model":"m"}
 {"stage":"prd","role":"actor","iteration":1,"turn":1,"reply":{"content":"a\nb","tool_calls":[{"id":"1","name":"t","arguments":"{\"x\": 1"}],"opaque":{"origin":{"base_url":"u","model":"m"},"calls":{"1":{"sign":"s"}}},"finish_reason":"stop","usage":{"input":5,"output":2,"cached":1}}}"#;
-        let recorder = Recorder::create(&path, "m", Secrets::default()).unwrap();
+        let recorder = AnswerRecorder::create(&path, "m", Secrets::default()).unwrap();
         let model: Box<dyn Model> = Box::new(Replay::parse("said", said).unwrap());
         let model = Recording::new(model, recorder);
         let first = model.turn(&request(), &|_| {}).await.unwrap();
@@ -125,6 +129,6 @@ mod tests {
         assert_eq!(second.tool_calls, [call]);
         assert_eq!(second.opaque.unwrap().calls["1"]["sign"], "s");
         assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 2);
-        assert!(Recorder::create(folder.path(), "m", Secrets::default()).is_err());
+        assert!(AnswerRecorder::create(folder.path(), "m", Secrets::default()).is_err());
     }
 }

@@ -6,23 +6,10 @@ use super::ModelError;
 use super::dialect::Refusals;
 use super::failure::{FailedAt, Failure};
 use super::openai::OpenAi;
-use super::retry;
+use super::retry::{self, Tries};
 
 /// How often a request is repeated because its answer did not end in time.
 const ENDLESS_RETRIES: u32 = 1;
-
-/// The failures of one turn so far.
-#[derive(Default)]
-pub(super) struct Tries {
-    failures: u32,
-    endless: u32,
-    /// A refusal without a reason, and the refusals before it.
-    unexplained: Option<(ModelError, Refusals)>,
-    /// The time limit of the current answer; true if the session's budget sets it.
-    pub(super) limit: (Option<Duration>, bool),
-    /// The server wants an API other than the configured one.
-    pub(super) elsewhere: bool,
-}
 
 impl OpenAi {
     /// Handles a failed try; `Ok` means to try again.
@@ -90,15 +77,17 @@ impl OpenAi {
         &self,
         at: FailedAt,
         message: &str,
-        asked: Option<Duration>,
+        requested_wait: Option<Duration>,
         busy: bool,
         tries: &mut Tries,
     ) -> Result<(), ModelError> {
         tries.failures += 1;
         let failures = tries.failures;
         let mut message = self.clean(message);
-        if let Some(asked) = asked.filter(|asked| *asked > retry::LONGEST) {
-            message.push_str(&format!(" (it asks to wait {})", retry::shown(asked)));
+        if let Some(requested_wait) =
+            requested_wait.filter(|requested_wait| *requested_wait > retry::LONGEST)
+        {
+            message.push_str(&format!(" (it asks to wait {})", retry::shown(requested_wait)));
             tracing::error!("{message}; given up");
             return Err(ModelError::Unavailable { at, message, tries: failures });
         }
@@ -107,15 +96,17 @@ impl OpenAi {
                 " (sent through the proxy in {proxy}; NO_PROXY excludes hosts)"
             ));
         }
-        let retries = retry::tries_again(self.config.max_retries, busy, asked);
+        let retries = retry::tries_again(self.config.max_retries, busy, requested_wait);
         if failures > retries {
             tracing::error!("{message}; given up after {failures} tries");
             return Err(ModelError::Unavailable { at, message, tries: failures });
         }
-        let wait = retry::delay(failures, asked, fastrand::f64());
-        let whose = if asked == Some(wait) { ", as requested" } else { "" };
-        let shown = retry::shown(wait);
-        self.tell(&format!("{message}; trying again in {shown}{whose} ({failures} of {retries})"));
+        let wait = retry::delay(failures, requested_wait, fastrand::f64());
+        let suffix = if requested_wait == Some(wait) { ", as requested" } else { "" };
+        let wait_text = retry::shown(wait);
+        self.tell(&format!(
+            "{message}; trying again in {wait_text}{suffix} ({failures} of {retries})"
+        ));
         self.meter.pause(self.retry.sleep(wait)).await
     }
 

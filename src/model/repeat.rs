@@ -1,7 +1,7 @@
 //! Replays a recording even if the user decides differently than in the recorded session: where the
 //! recording has no answer, the replay says so and repeats answers of the same stage.
 
-use super::replay::{Key, Replay, shown};
+use super::replay::{Replay, ReplayKey, shown};
 use super::{BoxFuture, Model, ModelError, OnText, Position, Reply, Request, Turn};
 use crate::stage::Role;
 
@@ -21,23 +21,25 @@ impl Repeating {
     fn answer(&self, position: &Position) -> Result<Reply, ModelError> {
         let missing = match self.0.answer(position) {
             Err(missing @ ModelError::Replay { .. }) => missing,
-            answered => return answered,
+            answer => return answer,
         };
-        let asked = Key::from(position);
-        let same = |key: &&Key| key.stage == asked.stage && key.role == asked.role;
+        let missing_key = ReplayKey::from(position);
+        let same =
+            |key: &&ReplayKey| key.stage == missing_key.stage && key.role == missing_key.role;
         if !self.0.keys().any(|key| same(&key)) {
             return Err(missing);
         }
-        let of_turn = |key: &&Key| key.task == asked.task && key.turn == asked.turn;
+        let of_turn =
+            |key: &&ReplayKey| key.task == missing_key.task && key.turn == missing_key.turn;
         let newest = self.0.keys().filter(same).filter(of_turn).max_by_key(|key| key.iteration);
         match newest.and_then(|key| self.0.at(key)) {
             Some(reply) => {
-                let content = format!("{}\n\n{}", word(asked.role, true), reply.content);
+                let content = format!("{}\n\n{}", word(missing_key.role, true), reply.content);
                 Ok(Reply { content: content.trim_end().to_owned(), ..reply })
             }
             None => Ok(Reply {
                 model: self.0.name().to_owned(),
-                content: word(asked.role, false).to_owned(),
+                content: word(missing_key.role, false).to_owned(),
                 ..Reply::default()
             }),
         }
@@ -74,7 +76,7 @@ impl Model for Repeating {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::testserver::request;
+    use crate::model::test_server::request;
     use crate::stage::Stage;
 
     const RECORDING: &str = r#"{"cowork_replay":1,"model":"m"}

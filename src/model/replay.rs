@@ -26,7 +26,7 @@ pub struct Header {
 
 /// A position without the session's name: a recording fits any session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Key {
+pub struct ReplayKey {
     /// Stage; none in the first request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<Stage>,
@@ -41,7 +41,7 @@ pub struct Key {
     pub turn: u32,
 }
 
-impl From<&Position> for Key {
+impl From<&Position> for ReplayKey {
     fn from(at: &Position) -> Self {
         Self {
             stage: at.stage,
@@ -55,10 +55,10 @@ impl From<&Position> for Key {
 
 /// A recorded turn: every line but the first.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Line {
+pub struct RecordedTurn {
     /// The position.
     #[serde(flatten)]
-    pub at: Key,
+    pub at: ReplayKey,
     /// The answer.
     #[serde(deserialize_with = "lenient_reply")]
     pub reply: Reply,
@@ -69,7 +69,7 @@ pub struct Line {
 pub struct Replay {
     source: String,
     model: String,
-    answers: HashMap<Key, Answers>,
+    answers: HashMap<ReplayKey, Answers>,
 }
 
 /// The answers for one position, in order: a position occurs again after work was rewound.
@@ -106,9 +106,10 @@ impl Replay {
         if header.cowork_replay != 1 {
             return Err(wrong(n, format!("unknown version {}", header.cowork_replay)).into());
         }
-        let mut answers: HashMap<Key, Answers> = HashMap::new();
+        let mut answers: HashMap<ReplayKey, Answers> = HashMap::new();
         for (n, line) in lines {
-            let mut line: Line = serde_json::from_str(line).map_err(|e| wrong(n, plain(&e)))?;
+            let mut line: RecordedTurn =
+                serde_json::from_str(line).map_err(|e| wrong(n, plain(&e)))?;
             // Recordings of earlier versions contain thoughts in tags.
             line.reply.content = thinking::spoken(&line.reply.content);
             answers.entry(line.at).or_default().replies.push(line.reply);
@@ -124,7 +125,7 @@ impl Replay {
     }
 
     /// Like [`Self::answer`], for a key; none if nothing was recorded.
-    pub(super) fn at(&self, key: &Key) -> Option<Reply> {
+    pub(super) fn at(&self, key: &ReplayKey) -> Option<Reply> {
         let answers = self.answers.get(key)?;
         let n = answers.next.get();
         answers.next.set((n + 1).min(answers.replies.len().saturating_sub(1)));
@@ -133,7 +134,7 @@ impl Replay {
     }
 
     /// The positions with recorded answers.
-    pub(super) fn keys(&self) -> impl Iterator<Item = &Key> {
+    pub(super) fn keys(&self) -> impl Iterator<Item = &ReplayKey> {
         self.answers.keys()
     }
 
@@ -141,7 +142,7 @@ impl Replay {
         let Position { role, iteration, task, turn, .. } = position;
         let stage = stage_name(position.stage);
         let of_task = task.as_ref().map(|task| format!(" {task}")).unwrap_or_default();
-        let near = |key: &&Key| key.stage == position.stage && key.role == *role;
+        let near = |key: &&ReplayKey| key.stage == position.stage && key.role == *role;
         // For each draft (and task), the last recorded turn.
         let mut drafts: BTreeMap<(Option<&str>, u32), u32> = BTreeMap::new();
         for key in self.answers.keys().filter(near) {
@@ -217,7 +218,7 @@ fn plain(error: &serde_json::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::testserver::request;
+    use crate::model::test_server::request;
 
     const RECORDING: &str = r#"{"cowork_replay":1,"model":"m"}
 {"stage":"prd","role":"actor","iteration":1,"turn":1,"reply":{"tool_calls":[{"name":"t","arguments":{"b":1,"a":[2]}}]}}

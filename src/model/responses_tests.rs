@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::openai::{BuildOptions, OpenAi};
+use super::openai::OpenAi;
+use super::options::BuildOptions;
+use super::test_server::{Answer, Server, config, request};
 use super::tests::patient;
-use super::testserver::{Answer, Server, config, request};
 use super::{Message, Model, ModelError, Refusals, Reply};
 use crate::config::Api;
 use crate::event::Usage;

@@ -3,6 +3,9 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use super::ModelError;
+use super::dialect::Refusals;
+
 /// The longest wait chosen by git-cowork.
 const OWN: Duration = Duration::from_secs(60);
 /// The longest wait that a server may request; if it requests more, git-cowork gives up.
@@ -33,10 +36,10 @@ impl RetryPolicy {
 /// The wait before retry number `retry` (from 1): it doubles each time, plus up to a quarter at
 /// random so that several runs do not retry together, and is at least what the server requested.
 /// `chance` is from 0 to 1.
-pub fn delay(retry: u32, asked: Option<Duration>, chance: f64) -> Duration {
-    let doubled = own(retry);
-    let jittered = doubled + doubled.mul_f64(chance.clamp(0.0, 1.0) / 4.0);
-    jittered.min(OWN).max(asked.unwrap_or_default())
+pub fn delay(retry: u32, server_wait: Option<Duration>, chance: f64) -> Duration {
+    let base = own(retry);
+    let wait = base + base.mul_f64(chance.clamp(0.0, 1.0) / 4.0);
+    wait.min(OWN).max(server_wait.unwrap_or_default())
 }
 
 fn own(retry: u32) -> Duration {
@@ -46,57 +49,70 @@ fn own(retry: u32) -> Duration {
 
 /// The number of retries: `configured`, or more for a busy server, which gets at least a minute
 /// unless retries are switched off.
-pub fn tries_again(configured: u32, busy: bool, asked: Option<Duration>) -> u32 {
+pub fn tries_again(configured: u32, busy: bool, server_wait: Option<Duration>) -> u32 {
     if !busy || configured == 0 {
         return configured;
     }
-    let mut waited = Duration::ZERO;
+    let mut total = Duration::ZERO;
     let mut retries = 0;
-    while waited < PATIENCE {
+    while total < PATIENCE {
         retries += 1;
-        waited += delay(retries, asked, 0.0);
+        total += delay(retries, server_wait, 0.0);
     }
     retries.max(configured)
 }
 
+/// The failures of one turn so far.
+#[derive(Default)]
+pub(super) struct Tries {
+    pub(super) failures: u32,
+    pub(super) endless: u32,
+    /// A refusal without a reason, and the refusals before it.
+    pub(super) unexplained: Option<(ModelError, Refusals)>,
+    /// The time limit of the current answer; true if the session's budget sets it.
+    pub(super) limit: (Option<Duration>, bool),
+    /// The server wants an API other than the configured one.
+    pub(super) elsewhere: bool,
+}
+
 /// Waiting times in a response's headers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct WaitHeaders {
     /// The server requests this wait.
     pub after: Option<Duration>,
     /// Time until the exhausted limit is reset.
     pub reset: Option<Duration>,
 }
 
-impl Told {
+impl WaitHeaders {
     /// Reads headers that were received at `now`; their names are in lower case.
     pub fn read<'a>(headers: impl Iterator<Item = (&'a str, &'a str)>, now: SystemTime) -> Self {
         let headers: Vec<(&str, &str)> = headers.collect();
-        let find = |wanted: &str| {
-            headers.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value.trim())
+        let find = |header: &str| {
+            headers.iter().find(|(name, _)| *name == header).map(|(_, value)| value.trim())
         };
         // A gateway passes the header of the server behind it on under a longer name.
-        let passed_on = |wanted: &str| {
-            let mut longer = headers.iter().filter(|(name, _)| name.ends_with(wanted));
-            find(wanted).or_else(|| longer.next().map(|(_, value)| value.trim()))
+        let find_suffix = |suffix: &str| {
+            let mut longer = headers.iter().filter(|(name, _)| name.ends_with(suffix));
+            find(suffix).or_else(|| longer.next().map(|(_, value)| value.trim()))
         };
-        let millis = passed_on("retry-after-ms").and_then(|value| value.parse::<f64>().ok());
+        let millis = find_suffix("retry-after-ms").and_then(|value| value.parse::<f64>().ok());
         let millis = millis.and_then(|ms| Duration::try_from_secs_f64(ms.max(0.0) / 1000.0).ok());
-        let after = millis.or_else(|| retry_after(passed_on("retry-after")?, now));
+        let after = millis.or_else(|| retry_after(find_suffix("retry-after")?, now));
         let limits = headers.iter().filter(|(name, _)| {
             name.contains("ratelimit") && name.contains("reset") && !name.starts_with("anthropic")
         });
-        let (mut reached, mut other) = (Vec::new(), Vec::new());
+        let (mut exhausted_limits, mut other) = (Vec::new(), Vec::new());
         for (name, value) in limits {
             let Some(wait) = reset(value, now) else { continue };
             match find(&name.replace("reset", "remaining")).map(str::parse::<f64>) {
-                Some(Ok(left)) if left <= 0.0 => reached.push(wait),
+                Some(Ok(remaining)) if remaining <= 0.0 => exhausted_limits.push(wait),
                 _ => other.push(wait),
             }
         }
         // If a limit was not reached, its reset time only tells when its usage is back at zero.
         let other = other.into_iter().min().filter(|wait| *wait <= LONGEST);
-        Self { after, reset: reached.into_iter().max().or(other) }
+        Self { after, reset: exhausted_limits.into_iter().max().or(other) }
     }
 }
 
@@ -230,7 +246,7 @@ mod tests {
     #[test]
     fn the_limit_that_was_reached_says_when_it_is_back() {
         let now = UNIX_EPOCH + Duration::from_secs(1_741_305_600);
-        let read = |headers: &[(&str, &str)]| Told::read(headers.iter().copied(), now);
+        let read = |headers: &[(&str, &str)]| WaitHeaders::read(headers.iter().copied(), now);
         let seconds = Duration::from_secs;
         let both = [
             ("x-ratelimit-remaining-requests", "0"),

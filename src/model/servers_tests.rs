@@ -6,9 +6,10 @@ use std::rc::Rc;
 use serde::Deserialize;
 
 use super::meter::Notice;
-use super::openai::{BuildOptions, OpenAi};
+use super::openai::OpenAi;
+use super::options::BuildOptions;
+use super::test_server::{Answer, Got, Server, config, request};
 use super::tests::{DONE, STOP, patient, say};
-use super::testserver::{Answer, Got, Server, config, request};
 use super::{Model, ModelError, Reply};
 use crate::config::Api;
 

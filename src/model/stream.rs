@@ -8,7 +8,7 @@ use super::dialect::vendor::SIGNED_ID;
 use super::dialect::{CallPiece, Chunk, is_thought};
 use super::failure::{self, Failure};
 use super::thinking::Speech;
-use super::{Opaque, Origin, ToolCall, opaque, pieces};
+use super::{ModelOrigin, Opaque, ToolCall, opaque, pieces};
 use crate::event::Usage;
 
 /// Maximum bytes of text and arguments in one reply; only a broken or hostile server sends more.
@@ -67,7 +67,7 @@ impl Assembly {
         self.size += chunk.text.len() + chunk.refusal.len() + opaque_size(&chunk.fields);
         self.refusal.push_str(&chunk.refusal);
         self.size += chunk.parts.iter().map(opaque::length).sum::<usize>();
-        let shown = self.push_text(&chunk.text, chunk.marked, chunk.parts);
+        let visible = self.push_text(&chunk.text, chunk.marked, chunk.parts);
         self.thought |= chunk.thinking;
         pieces::join(&mut self.fields, chunk.fields);
         self.quiet = chunk.quiet.unwrap_or(self.quiet);
@@ -83,11 +83,11 @@ impl Assembly {
         self.usage = chunk.usage.or(self.usage);
         self.usd = chunk.usd.or(self.usd);
         self.model = chunk.model.filter(|name| !name.is_empty()).or(self.model.take());
-        (self.size <= MAX_REPLY).then_some(shown)
+        (self.size <= MAX_REPLY).then_some(visible)
     }
 
-    fn push_text(&mut self, text: &str, marked: bool, parts: Vec<Value>) -> String {
-        if marked {
+    fn push_text(&mut self, text: &str, is_marked: bool, parts: Vec<Value>) -> String {
+        if is_marked {
             self.marked = true;
             return String::new();
         }
@@ -126,7 +126,7 @@ impl Assembly {
 
     /// The data that `origin` wants back with this answer; call it after [`Self::take_calls`].
     /// Items of an interrupted answer are dropped, since no server accepts them.
-    pub fn take_opaque(&mut self, origin: Origin) -> Option<Box<Opaque>> {
+    pub fn take_opaque(&mut self, origin: ModelOrigin) -> Option<Box<Opaque>> {
         let mut message = std::mem::take(&mut self.fields);
         if self.parts.iter().any(is_thought) {
             message.insert("content".into(), std::mem::take(&mut self.parts).into());
@@ -179,14 +179,14 @@ impl Assembly {
     /// The finished calls, each with a unique id; `turn` makes generated ids different from those
     /// of other turns.
     pub fn take_calls(&mut self, turn: u32) -> Vec<ToolCall> {
-        let mut taken = HashSet::new();
+        let mut ids = HashSet::new();
         let calls = std::mem::take(&mut self.calls).into_iter().enumerate();
         calls
             .map(|(n, OpenCall { mut call, fields, .. })| {
-                if call.id.is_empty() || taken.contains(&call.id) {
+                if call.id.is_empty() || ids.contains(&call.id) {
                     call.id = made_up_id(turn, n);
                 }
-                taken.insert(call.id.clone());
+                ids.insert(call.id.clone());
                 if !fields.is_empty() || call.id.contains(SIGNED_ID) {
                     self.call_fields.insert(call.id.clone(), fields);
                 }
@@ -224,7 +224,7 @@ impl Assembly {
         // Several servers number every call 0, or none: a new id, or a name after complete
         // arguments, starts a new call.
         let other_id = !piece.id.is_empty() && !open.id.is_empty() && piece.id != open.id;
-        let named = !piece.name.is_empty();
+        let has_name = !piece.name.is_empty();
         let other_name = piece.index.is_none() && piece.name != open.name;
         // A repeated id and name without arguments, such as a signature at the end, is not a new
         // call.
@@ -234,7 +234,7 @@ impl Assembly {
         }
         // Parsing comes last: arguments may be long, and pieces many.
         let complete = || serde_json::from_str::<Value>(&open.arguments).is_ok();
-        let opens = named && (other_id || other_name || complete());
+        let opens = has_name && (other_id || other_name || complete());
         (!opens).then_some(at)
     }
 

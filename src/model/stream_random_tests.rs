@@ -4,14 +4,14 @@ use serde_json::Value;
 
 use super::answer::take;
 use super::dialect::{Dialect, Refusals};
-use super::lines::Lines;
+use super::lines::LineSplitter;
 use super::stream::Assembly;
-use crate::random_cases::{cases, changed, corpus};
+use crate::test_random::{cases, changed, corpus};
 
 /// The result of these pieces of a stream: the reply so far, and the failure that ended it.
 fn heard<'a>(dialect: Dialect, pieces: impl Iterator<Item = &'a [u8]>) -> (String, String) {
     let (mut reader, mut assembly) = (dialect.reader(), Assembly::new(false));
-    let mut lines = Lines::default();
+    let mut lines = LineSplitter::default();
     let mut all: Vec<String> = pieces.flat_map(|piece| lines.push(piece)).collect();
     all.push(lines.end());
     let mut failure = None;

@@ -7,9 +7,10 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::failure::FailedAt;
-use super::openai::{BuildOptions, OpenAi};
+use super::openai::OpenAi;
+use super::options::BuildOptions;
 use super::retry::RetryPolicy;
-use super::testserver::{Answer, Server, config, request};
+use super::test_server::{Answer, Server, config, request};
 use super::timeouts::Timeouts;
 use super::{Model, ModelError, Reply};
 use crate::event::Usage;

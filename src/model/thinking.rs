@@ -45,13 +45,13 @@ pub struct Speech {
     gemini: bool,
     /// True if text is withheld until a lone closing tag comes or the answer ends.
     waits: bool,
-    line: Line,
+    line: LineState,
     fence: Option<(char, usize)>,
 }
 
 /// State of the current line.
 #[derive(Debug, Default)]
-struct Line {
+struct LineState {
     /// Where its text starts, after white space.
     text: Option<usize>,
     indent: usize,
@@ -98,93 +98,97 @@ impl Speech {
         self.cut && !self.opened
     }
 
-    fn read(&mut self, ended: bool) -> String {
-        let held = std::mem::take(&mut self.held);
+    fn read(&mut self, at_end: bool) -> String {
+        let pending = std::mem::take(&mut self.held);
         let mut at = 0;
-        let mut shown = self.text.len();
-        while let Some(c) = held[at..].chars().next() {
-            let rest = &held[at..];
+        let mut from = self.text.len();
+        while let Some(c) = pending[at..].chars().next() {
+            let rest = &pending[at..];
             if let Some(closer) = self.awaited {
                 match rest.find(closer) {
                     Some(end) => {
                         at += end + closer.len();
                         self.awaited = None;
                     }
-                    None if ended => at = held.len(),
+                    None if at_end => at = pending.len(),
                     None => {
-                        at = held.len() - begun(rest, closer);
+                        at = pending.len() - begun(rest, closer);
                         break;
                     }
                 }
                 continue;
             }
-            match self.tag(rest, ended) {
-                Tag::None => {
+            match self.tag(rest, at_end) {
+                ThinkingTag::None => {
                     self.say(c);
                     at += c.len_utf8();
                 }
-                Tag::Unsure => break,
-                Tag::Opens(opener, closer) => {
+                ThinkingTag::Unsure => break,
+                ThinkingTag::Opens(opener, closer) => {
                     at += opener.len();
                     (self.awaited, self.cut, self.opened) = (Some(closer), true, true);
                     self.waits = false;
                     self.gemini |= opener == "<thought>";
                     if self.text.trim().is_empty() {
-                        shown = self.restart();
+                        from = self.restart();
                     }
                 }
-                Tag::Closes => {
+                ThinkingTag::Closes => {
                     at += LONE.len();
                     (self.cut, self.waits) = (true, false);
-                    shown = self.restart();
+                    from = self.restart();
                 }
-                Tag::Mention(tag) => {
+                ThinkingTag::Mention(tag) => {
                     at += tag.len();
                     tag.chars().for_each(|c| self.say(c));
                     self.line.mentions |= !tag.starts_with("</");
                 }
             }
         }
-        held[at..].clone_into(&mut self.held);
-        if self.waits { String::new() } else { self.text[shown..].to_owned() }
+        pending[at..].clone_into(&mut self.held);
+        if self.waits { String::new() } else { self.text[from..].to_owned() }
     }
 
     /// Starts the text again after a thought; returns the position of the text to show.
     fn restart(&mut self) -> usize {
         self.text.clear();
-        (self.line, self.fence) = (Line::default(), None);
+        (self.line, self.fence) = (LineState::default(), None);
         0
     }
 
     /// Classifies the start of `rest`.
-    fn tag(&mut self, rest: &str, ended: bool) -> Tag {
+    fn tag(&mut self, rest: &str, at_end: bool) -> ThinkingTag {
         if !rest.starts_with(['<', '[']) {
-            return Tag::None;
+            return ThinkingTag::None;
         }
         self.line.settle();
-        let found = TAGS.iter().find(|(opener, _)| rest.starts_with(opener));
-        if let Some((opener, closer)) = found {
+        let opening = TAGS.iter().find(|(opener, _)| rest.starts_with(opener));
+        if let Some((opener, closer)) = opening {
             let first = self.line.text.is_none();
             let begins = self.text.trim().is_empty();
-            let here = begins || (self.fence.is_none() && self.line.indent <= INDENT);
-            return if first && here { Tag::Opens(opener, closer) } else { Tag::Mention(opener) };
+            let is_place = begins || (self.fence.is_none() && self.line.indent <= INDENT);
+            return if first && is_place {
+                ThinkingTag::Opens(opener, closer)
+            } else {
+                ThinkingTag::Mention(opener)
+            };
         }
         if let Some(after) = rest.strip_prefix(LONE) {
             if self.opened || self.cut || self.line.mentions || self.in_code() {
-                return Tag::Mention(LONE);
+                return ThinkingTag::Mention(LONE);
             }
             if !self.text.ends_with(['"', '\'', '“', '‘']) {
-                return Tag::Closes;
+                return ThinkingTag::Closes;
             }
             return match after.chars().next() {
-                None if !ended => Tag::Unsure,
-                Some('"' | '\'' | '”' | '’') => Tag::Mention(LONE),
-                _ => Tag::Closes,
+                None if !at_end => ThinkingTag::Unsure,
+                Some('"' | '\'' | '”' | '’') => ThinkingTag::Mention(LONE),
+                _ => ThinkingTag::Closes,
             };
         }
-        let begun = |tag: &str| !ended && tag.starts_with(rest);
-        let may_become = begun(LONE) || TAGS.iter().any(|(opener, _)| begun(opener));
-        if may_become { Tag::Unsure } else { Tag::None }
+        let may_begin = |tag: &str| !at_end && tag.starts_with(rest);
+        let may_become = may_begin(LONE) || TAGS.iter().any(|(opener, _)| may_begin(opener));
+        if may_become { ThinkingTag::Unsure } else { ThinkingTag::None }
     }
 
     fn in_code(&self) -> bool {
@@ -234,7 +238,7 @@ impl Speech {
     }
 }
 
-impl Line {
+impl LineState {
     /// Handles the end of a run of backticks: the run opens inline code, or closes the inline code
     /// that a run of the same length opened.
     fn settle(&mut self) {
@@ -248,7 +252,7 @@ impl Line {
     }
 }
 
-enum Tag {
+enum ThinkingTag {
     None,
     /// The text may become a tag.
     Unsure,

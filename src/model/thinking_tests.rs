@@ -3,9 +3,10 @@
 
 use serde_json::{Value, json};
 
-use super::openai::{BuildOptions, OpenAi};
+use super::openai::OpenAi;
+use super::options::BuildOptions;
+use super::test_server::{Answer, Server, config, request};
 use super::tests::{DONE, STOP, ask, ask_with, patient, say};
-use super::testserver::{Answer, Server, config, request};
 use super::{Message, Model, ModelError, Reply};
 
 /// An event with these fields of a message.

@@ -7,9 +7,10 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::meter::{Meter, Notice};
-use super::openai::{BuildOptions, OpenAi};
+use super::openai::OpenAi;
+use super::options::BuildOptions;
+use super::test_server::{Answer, Server, config, request};
 use super::tests::{DONE, STOP, patient, say};
-use super::testserver::{Answer, Server, config, request};
 use super::timeouts::Timeouts;
 use super::{Model, ModelError, Reply};
 use crate::config::{Api, Budget};

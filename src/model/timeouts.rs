@@ -58,7 +58,7 @@ pub(super) async fn within<F: Future>(limit: Option<Duration>, future: F) -> Opt
 
 /// Waits for a future as long as the server sends a byte at least every `limit`; otherwise it is too
 /// long silent, in its answer if that has `begun`.
-pub(super) async fn heard<F: Future>(
+pub(super) async fn with_idle_timeout<F: Future>(
     future: F,
     pulse: &Pulse,
     limit: Duration,

@@ -19,8 +19,8 @@ use tokio::time::Instant;
 
 use super::endpoint::Endpoint;
 use super::failure::FailedAt;
-use super::lines::{self, Lines};
-use super::retry::Told;
+use super::lines::{self, LineSplitter};
+use super::retry::WaitHeaders;
 
 /// Maximum bytes of an error response that are read.
 const MAX_ERROR_BODY: usize = 64 << 10;
@@ -56,10 +56,10 @@ pub fn is_loopback(base_url: &str) -> bool {
 
 /// State of the connection during one try, shared with the code that waits for the answer.
 #[derive(Debug)]
-pub struct Pulse(Mutex<Seen>);
+pub struct Pulse(Mutex<ConnectionState>);
 
 #[derive(Debug)]
-struct Seen {
+struct ConnectionState {
     last_byte: Instant,
     line: Vec<u8>,
     done: bool,
@@ -69,45 +69,50 @@ struct Seen {
 impl Pulse {
     /// Measures silence from now.
     pub fn start() -> Self {
-        let seen = Seen { last_byte: Instant::now(), line: Vec::new(), done: false, broken: None };
-        Self(Mutex::new(seen))
+        let state = ConnectionState {
+            last_byte: Instant::now(),
+            line: Vec::new(),
+            done: false,
+            broken: None,
+        };
+        Self(Mutex::new(state))
     }
 
     /// When the server last sent a byte.
     pub fn last_byte(&self) -> Instant {
-        self.with(|seen| seen.last_byte)
+        self.with(|state| state.last_byte)
     }
 
     /// True if the stream sent `[DONE]`.
     pub fn is_done(&self) -> bool {
-        self.with(|seen| seen.done)
+        self.with(|state| state.done)
     }
 
     /// How the connection broke, if it did.
     pub fn broken(&self) -> Option<String> {
-        self.with(|seen| seen.broken.clone())
+        self.with(|state| state.broken.clone())
     }
 
     fn beat(&self, bytes: &[u8]) {
-        self.with(|seen| {
-            seen.last_byte = Instant::now();
+        self.with(|state| {
+            state.last_byte = Instant::now();
             for byte in bytes {
                 match byte {
-                    b'\n' | b'\r' => seen.line.clear(),
+                    b'\n' | b'\r' => state.line.clear(),
                     // A byte order mark.
-                    0xef | 0xbb | 0xbf if seen.line.is_empty() => {}
-                    _ if seen.line.len() > 16 => {}
-                    _ => seen.line.push(*byte),
+                    0xef | 0xbb | 0xbf if state.line.is_empty() => {}
+                    _ if state.line.len() > 16 => {}
+                    _ => state.line.push(*byte),
                 }
                 if *byte == b']' {
-                    let rest = seen.line.strip_prefix(b"data:").map(<[u8]>::trim_ascii_start);
-                    seen.done |= rest == Some(b"[DONE]");
+                    let rest = state.line.strip_prefix(b"data:").map(<[u8]>::trim_ascii_start);
+                    state.done |= rest == Some(b"[DONE]");
                 }
             }
         });
     }
 
-    fn with<T>(&self, look: impl FnOnce(&mut Seen) -> T) -> T {
+    fn with<T>(&self, look: impl FnOnce(&mut ConnectionState) -> T) -> T {
         look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -127,7 +132,7 @@ pub enum Diverted {
         /// The status.
         status: u16,
         /// Waiting times in its headers.
-        told: Told,
+        wait: WaitHeaders,
         /// Beginning of the body.
         body: String,
     },
@@ -184,15 +189,15 @@ impl Transport {
             return Err(error_answer(response, &self.pulse).await);
         }
         let pulse = self.pulse;
-        let mut left = MAX_BODY;
+        let mut room = MAX_BODY;
         let mut bytes = response.bytes_stream().map(move |piece| {
             let piece = piece.map_err(|error| explain(&error)).and_then(|piece| {
-                left = left.checked_sub(piece.len()).ok_or("the answer is too large")?;
+                room = room.checked_sub(piece.len()).ok_or("the answer is too large")?;
                 Ok(piece)
             });
             match &piece {
                 Ok(piece) => pulse.beat(piece),
-                Err(why) => pulse.with(|seen| seen.broken = Some(why.clone())),
+                Err(why) => pulse.with(|state| state.broken = Some(why.clone())),
             }
             piece
         });
@@ -217,9 +222,9 @@ impl Transport {
             return Err(Diverted::NotAStream(head));
         }
         let head = futures::stream::iter([Ok(head.into())]);
-        let mut lines = Lines::default();
-        let ended = futures::stream::iter([None]);
-        let whole_lines = head.chain(bytes).map(Some).chain(ended).flat_map(move |piece| {
+        let mut lines = LineSplitter::default();
+        let end = futures::stream::iter([None]);
+        let whole_lines = head.chain(bytes).map(Some).chain(end).flat_map(move |piece| {
             let lines: Vec<Result<String, String>> = match piece {
                 Some(Ok(piece)) => lines.push(&piece).into_iter().map(Ok).collect(),
                 Some(Err(why)) => vec![Err(why)],
@@ -233,19 +238,19 @@ impl Transport {
 }
 
 async fn error_answer(response: reqwest::Response, pulse: &Pulse) -> Diverted {
-    let moved = response.headers().get(LOCATION).and_then(|to| to.to_str().ok());
-    let moved = moved.map(|to| format!("the address has moved to {to}"));
-    let (status, told) = (response.status().as_u16(), told(&response));
+    let location = response.headers().get(LOCATION).and_then(|to| to.to_str().ok());
+    let location = location.map(|to| format!("the address has moved to {to}"));
+    let (status, wait) = (response.status().as_u16(), told(&response));
     pulse.beat(b"");
     let body = read_text(response, MAX_ERROR_BODY).await;
-    Diverted::Status { status, told, body: moved.unwrap_or(body) }
+    Diverted::Status { status, wait, body: location.unwrap_or(body) }
 }
 
 /// Waiting times in a response's headers.
-pub fn told(response: &reqwest::Response) -> Told {
+pub fn told(response: &reqwest::Response) -> WaitHeaders {
     let headers = response.headers().iter();
     let texts = headers.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
-    Told::read(texts, SystemTime::now())
+    WaitHeaders::read(texts, SystemTime::now())
 }
 
 /// A body as text: the part of it that arrives, at most `limit` bytes.
@@ -264,7 +269,7 @@ pub async fn read_text(mut response: reqwest::Response, limit: usize) -> String 
 /// The innermost reason of a network error, without the URL and the layers in between: this is the
 /// one that users recognise.
 pub fn explain(error: &reqwest::Error) -> String {
-    let what = match error {
+    let summary = match error {
         e if e.is_timeout() && e.is_connect() => return "no connection: timed out".to_owned(),
         e if e.is_timeout() => return "timed out".to_owned(),
         e if e.is_builder() => "bad address or client settings",
@@ -273,12 +278,12 @@ pub fn explain(error: &reqwest::Error) -> String {
         _ => "the request failed",
     };
     if error.source().is_none() {
-        return what.to_owned();
+        return summary.to_owned();
     }
     let inner = innermost(error);
     match tls_cause(&inner) {
-        Some(cause) => format!("{what}: {cause} ({inner})"),
-        None => format!("{what}: {inner}"),
+        Some(cause) => format!("{summary}: {cause} ({inner})"),
+        None => format!("{summary}: {inner}"),
     }
 }
 

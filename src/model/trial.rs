@@ -6,7 +6,8 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::failure::FailedAt;
-use super::openai::{BuildOptions, OpenAi};
+use super::openai::OpenAi;
+use super::options::BuildOptions;
 use super::timeouts::Timeouts;
 use super::{Message, Model as _, ModelError, Position, Request, ToolSpec};
 use crate::config::ModelConfig;
@@ -56,10 +57,10 @@ pub async fn ask(
     };
     let reply = tokio::time::timeout(limit, server.turn(&request, &|_| {})).await;
     let reply = reply.map_err(silent)??;
-    let refused = server.refusals();
+    let refusals = server.refusals();
     Ok(Trial {
-        streams: !refused.stream,
-        takes_tools: !refused.tools,
+        streams: !refusals.stream,
+        takes_tools: !refusals.tools,
         called: reply.tool_calls.iter().any(|call| call.name == TOOL),
         cut: reply.is_cut(),
         answered_by: reply.model,

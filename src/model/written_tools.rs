@@ -33,8 +33,8 @@ pub(super) fn in_words(request: &Request) -> Request {
             }
             Message::Assistant { content, tool_calls, .. } => {
                 let calls = tool_calls.iter().map(written);
-                let said = Some(content.clone()).filter(|content| !content.is_empty());
-                let content = said.into_iter().chain(calls).collect::<Vec<_>>().join("\n");
+                let text = Some(content.clone()).filter(|content| !content.is_empty());
+                let content = text.into_iter().chain(calls).collect::<Vec<_>>().join("\n");
                 messages.push(Message::Assistant { content, tool_calls: Vec::new(), opaque: None });
             }
         }
@@ -73,7 +73,7 @@ fn offered(request: &Request) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::testserver::request;
+    use crate::model::test_server::request;
 
     #[test]
     fn tools_calls_and_results_are_written_as_text() {

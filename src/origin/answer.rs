@@ -5,9 +5,10 @@ use std::time::{Duration, UNIX_EPOCH};
 use serde::Serialize;
 
 use super::around::Around;
+use super::line_source::{Certainty, LineSource, SourceKind, Unknown};
 use super::records::{REMOVED, Served};
 use super::sessions::{SessionView, Sessions};
-use super::source::{Certainty, LineSource, Origins, SourceKind, Unknown};
+use super::source::Origins;
 use crate::artifact::{BY_HAND, Criterion, Feedback, Origin, Severity};
 use crate::clock;
 use crate::git::blame::Blamed;

@@ -1,10 +1,12 @@
 //! Where a person's commit is in history: in a session in progress, outside sessions, or before
 //! them.
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
-use super::source::Origins;
-use crate::git::{self, Commit};
+use super::sessions::Sessions;
+use crate::git::{self, Commit, Oid};
 use crate::session::{Entry, Kind, SESSIONS, SessionName, Trailers, key};
 use crate::stages;
 
@@ -23,18 +25,22 @@ pub enum Around {
     Before(Option<SessionName>),
 }
 
-/// Finds the position of a commit that no session made.
-pub(super) fn around(origins: &Origins<'_>, commit: &Commit) -> anyhow::Result<Around> {
-    let reader = origins.git().reader();
+/// Finds the position of a commit that no session made. `cache` has the positions found so far.
+pub(super) fn around(
+    sessions: &Sessions<'_>,
+    cache: &RefCell<HashMap<Oid, Around>>,
+    commit: &Commit,
+) -> anyhow::Result<Around> {
+    let reader = sessions.git.reader();
     // A session's branch has records from its first commit on.
     if reader.entries(&commit.id, &[SESSIONS])?.iter().all(Option::is_none) {
-        return no_session(origins, commit);
+        return no_session(sessions, commit);
     }
     let mut below_commits = Vec::new();
     let mut next = commit.parents.first().cloned();
     let around = loop {
         let Some(id) = next.filter(|_| below_commits.len() < BELOW) else { break None };
-        if let Some(position) = origins.arounds.borrow().get(&id) {
+        if let Some(position) = cache.borrow().get(&id) {
             break Some(position.clone());
         }
         let below = reader.commit(&id)?;
@@ -46,10 +52,9 @@ pub(super) fn around(origins: &Origins<'_>, commit: &Commit) -> anyhow::Result<A
     };
     let around = match around {
         Some(position @ Around::During(..)) => position,
-        _ => no_session(origins, commit)?,
+        _ => no_session(sessions, commit)?,
     };
-    let mut arounds = origins.arounds.borrow_mut();
-    arounds.extend(below_commits.into_iter().map(|id| (id, around.clone())));
+    cache.borrow_mut().extend(below_commits.into_iter().map(|id| (id, around.clone())));
     Ok(around)
 }
 
@@ -73,15 +78,15 @@ fn position_above(below: &Commit) -> Option<Around> {
     Some(Around::During(name, entry.subject))
 }
 
-fn no_session(origins: &Origins<'_>, commit: &Commit) -> anyhow::Result<Around> {
-    let Some(first) = origins.sessions.first()? else { return Ok(Around::Before(None)) };
+fn no_session(sessions: &Sessions<'_>, commit: &Commit) -> anyhow::Result<Around> {
+    let Some(first) = sessions.first()? else { return Ok(Around::Before(None)) };
     // If the commit and the first session have the same time, the commit is before the session only
     // if the session's base contains it.
     let is_before = match commit.committer_time.cmp(&first.began) {
         Ordering::Less => true,
         Ordering::Greater => false,
         Ordering::Equal => match &first.base {
-            Some(base) => git::refs::is_ancestor(origins.git(), &commit.id, base).unwrap_or(false),
+            Some(base) => git::refs::is_ancestor(sessions.git, &commit.id, base).unwrap_or(false),
             None => false,
         },
     };

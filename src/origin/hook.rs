@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::source::{LineSource, SourceKind};
+use super::line_source::{LineSource, SourceKind};
 use crate::git::blame::Blamed;
 use crate::git::{self, Git, Object, Oid};
 use crate::session::{Entry, key};

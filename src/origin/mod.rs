@@ -8,6 +8,7 @@
 mod answer;
 mod around;
 mod hook;
+mod line_source;
 mod records;
 mod sessions;
 mod source;
@@ -20,8 +21,9 @@ pub use answer::{
     RequirementDetails, SessionDetails, answers,
 };
 pub use around::Around;
+pub use line_source::{Certainty, LineSource, SourceKind, Unknown};
 pub use records::{Records, Served};
 pub use sessions::{SessionView, Sessions};
-pub use source::{Certainty, LineSource, Origins, SourceKind, Unknown};
+pub use source::Origins;
 pub use standing::{FileLines, SurvivingLines, TaskLines, count, surviving_lines};
 pub use upwards::{FeatureTrace, RequirementTrace, TaskTrace, TraceQuery, trace};

@@ -13,7 +13,7 @@ use crate::git::gained::Limits;
 use crate::git::{self, Git, Object, Oid};
 use crate::session::{
     CommittedFiles, Entry, Kind, RefNames, SESSIONS, Session, SessionName, Trailers, adopted,
-    artifact_path, key, place_of,
+    artifact_path, key, own_tasks, place_of,
 };
 use crate::stages::{self, code_stage};
 use crate::verify::{Approvals, StageApproval};
@@ -324,6 +324,13 @@ impl<'a> Sessions<'a> {
             places.extend(name.and_then(|name| name.parse().ok()).map(|name| (name, info.object)));
         }
         Ok(places)
+    }
+
+    /// The tasks planned by the session itself.
+    pub(super) fn own_tasks(&self, view: &SessionView) -> Vec<String> {
+        let tasks = own_tasks(self.git, &view.session, view.at_tip.plan.clone());
+        let tasks = tasks.unwrap_or_default().into_iter();
+        tasks.map(|task| view.records.id_of(&task.id, &view.at_tip)).collect()
     }
 
     /// The oldest session with records at the commit under inspection or in the archive.

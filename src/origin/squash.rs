@@ -1,60 +1,60 @@
 //! Squashes of a whole session, or of several commits of a session: made by
-//! `git cowork merge --without-artifacts`, by a forge or by hand. Their lines are view to the
+//! `git cowork merge --without-artifacts`, by a forge or by hand. Their lines are traced to the
 //! squashed commits if those are still in this repository.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use super::line_source::{CommitOrigin, LineSource, SessionPart, line_source};
 use super::records::Records;
-use super::sessions::{named_by, session_file};
-use super::source::{CommitOrigin, LineSource, Origins, SessionPart, line_source};
+use super::sessions::{Sessions, named_by, session_file};
 use crate::git::blame::Blamed;
 use crate::git::{Commit, Git, Object, Oid};
 use crate::session::{SESSIONS, SessionName, Trailers, key};
 
 /// The parts of sessions that a squash contains; `None` if the commit is not a squash.
 pub(super) fn parts(
-    origins: &Origins<'_>,
+    sessions: &Sessions<'_>,
     commit: &Commit,
     trailers: &Trailers,
 ) -> anyhow::Result<Option<Vec<SessionPart>>> {
     let is_start = trailers.get(key::EVENT) == Some("start");
-    let mut sessions = if is_start { Vec::new() } else { brought(origins.git(), commit)? };
+    let mut session_ids = if is_start { Vec::new() } else { brought(sessions.git, commit)? };
     let is_merge = trailers.get(key::EVENT) == Some("merge");
     let quotes = quoted_commits(&commit.message);
     let trailer_session = named_by(trailers).map(|(name, id)| (name, id.to_owned()));
     let several = quotes.commits > 1;
-    if sessions.is_empty() && !is_merge && !several {
+    if session_ids.is_empty() && !is_merge && !several {
         return Ok(None);
     }
     let sessions_in_quotes = if several { quotes.sessions } else { Vec::new() };
     for session in
         trailer_session.into_iter().filter(|_| is_merge || several).chain(sessions_in_quotes)
     {
-        if !sessions.contains(&session) {
-            sessions.push(session);
+        if !session_ids.contains(&session) {
+            session_ids.push(session);
         }
     }
     let mut parts = Vec::new();
-    for (name, id) in sessions {
+    for (name, id) in session_ids {
         let tip = trailers.get(key::TIP).and_then(|tip| tip.parse().ok());
         let tip: Option<Oid> = tip.filter(|_| trailers.get(key::SESSION_ID) == Some(&id));
-        let by_name = origins.sessions.of_name(&name, &id, tip.as_ref())?;
+        let by_name = sessions.of_name(&name, &id, tip.as_ref())?;
         let tip = by_name.as_ref().map(|view| view.session.tip.clone());
-        let at_commit = origins.sessions.at(&name, &id, &commit.id);
+        let at_commit = sessions.at(&name, &id, &commit.id);
         // The squashed commits are more precise than the records in the squash.
         let Some(view) = by_name.or_else(|| at_commit.clone()) else { continue };
         let mut tasks = match at_commit {
             Some(at_commit) => {
                 let before = commit.parents.first();
-                let before = before.map(|old| Records::at(origins.git(), &name, old));
+                let before = before.map(|old| Records::at(sessions.git, &name, old));
                 let before: BTreeSet<String> = before
                     .map(|records| records.tasks().map(|task| task.id.clone()).collect())
                     .unwrap_or_default();
                 let new = at_commit.at_tip.tasks().filter(|task| !before.contains(&task.id));
                 new.map(|task| view.records.id_of(&task.id, &at_commit.at_tip)).collect()
             }
-            None => origins.own_tasks(&view),
+            None => sessions.own_tasks(&view),
         };
         // A squash of some commits may add no tasks, since the plan is older: use the quoted tasks.
         if tasks.is_empty() && several {
@@ -66,18 +66,21 @@ pub(super) fn parts(
     Ok((!parts.is_empty()).then_some(parts))
 }
 
-/// Traces lines to the squashed commits. `None` if those are gone.
+/// Traces lines to the squashed commits. `None` if those are gone. `blamed_at` blames the file at a
+/// commit, and `sources` finds the sources of its lines.
 pub(super) fn through(
-    origins: &Origins<'_>,
+    git: &Git,
+    blamed_at: impl Fn(&Oid) -> anyhow::Result<Rc<Vec<Blamed>>>,
+    sources: impl Fn(&Blamed) -> anyhow::Result<Vec<(Blamed, LineSource)>>,
     origin: &CommitOrigin,
     lines: &Blamed,
 ) -> anyhow::Result<Option<Vec<(Blamed, LineSource)>>> {
     for part in &origin.parts {
         let Some(tip) = part.tip.as_ref().filter(|tip| **tip != origin.commit.id) else { continue };
-        let Some(map) = same_lines(origins.git(), &origin.commit.id, tip, &lines.path)? else {
+        let Some(map) = same_lines(git, &origin.commit.id, tip, &lines.path)? else {
             continue;
         };
-        let inner = origins.blamed_at(tip, &lines.path)?;
+        let inner = blamed_at(tip)?;
         let mut pieces: Vec<(Blamed, LineSource)> = Vec::new();
         for (at, text) in lines.texts.iter().enumerate() {
             let inner_line = map.line(lines.line + at);
@@ -98,7 +101,7 @@ pub(super) fn through(
             let next = match place {
                 Some((piece, line)) => {
                     let line = piece.line + (line - piece.first);
-                    origins.sources(&one(&piece.commit, &piece.path, line))?
+                    sources(&one(&piece.commit, &piece.path, line))?
                 }
                 None => {
                     let line = one(&lines.commit, &lines.path, lines.line + at);

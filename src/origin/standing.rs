@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::source::{Certainty, LineSource, Origins, SourceKind};
+use super::line_source::{Certainty, LineSource, SourceKind};
+use super::source::Origins;
 use crate::git::{Git, Oid, TreeChangeKind};
 use crate::session::{Session, code_changes, related_commits};
 

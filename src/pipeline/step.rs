@@ -136,7 +136,7 @@ pub(crate) fn take_credit(run: &Run<'_>) -> Credit {
 /// includes that of killed runs.
 pub(crate) fn credit_so_far(run: &Run<'_>, stage: Stage) -> Credit {
     let since = since_last_stage(run);
-    let usage = run.env.models.meter.of(|place| {
+    let usage = run.env.models.meter.used_by(|place| {
         // The session's first request has no stage: it counts towards the first stage.
         place.stage.is_none_or(|of| of == stage)
             && place.task.is_none()
@@ -148,7 +148,7 @@ pub(crate) fn credit_so_far(run: &Run<'_>, stage: Stage) -> Credit {
 /// A task's usage in this draft, from the meter's ledger.
 pub(crate) fn task_credit(run: &Run<'_>, task: &str, iteration: u32) -> Credit {
     let since = since_last_stage(run);
-    let usage = run.env.models.meter.of(|place| {
+    let usage = run.env.models.meter.used_by(|place| {
         place.task.as_deref() == Some(task)
             && place.iteration == iteration
             && since.contains(&place.on.as_str())

@@ -4,7 +4,7 @@ use super::key;
 use super::message::Message;
 use super::message_body::{read, written};
 use super::trailers::Trailers;
-use crate::random_cases::{cases, changed, corpus, piece};
+use crate::test_random::{cases, changed, corpus, piece};
 
 #[test]
 fn any_message_is_read_and_no_body_or_value_forges_a_trailer() {

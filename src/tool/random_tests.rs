@@ -16,8 +16,8 @@ use super::{Answer, Numbers};
 use crate::artifact::sections::{Document, Writer};
 use crate::artifact::{Artifact, DraftIds, IdKind, Ledger};
 use crate::model::ToolCall;
-use crate::random_cases;
 use crate::stage::Stage;
+use crate::test_random;
 use model::{Model, Rec, record_text};
 
 /// One case: the program, and what should be there.
@@ -37,7 +37,7 @@ struct Case<'a, 'b> {
 fn nothing_is_lost_that_no_one_deleted_and_no_reference_changes_its_meaning() {
     let mut done = BTreeMap::new();
     let mut count = 0;
-    random_cases::few_cases(1_000, |random| {
+    test_random::few_cases(1_000, |random| {
         count += 1;
         let (stage, document, kinds): (_, _, &[IdKind]) = match random.u8(..3) {
             0 => (Stage::Prd, Document::Prd, &[IdKind::Requirement, IdKind::Feature]),

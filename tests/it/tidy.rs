@@ -304,7 +304,7 @@ fn few_may_spawn() {
     // `model/agents` starts the agent programs the user named.
     let allowed = [
         "src/git/",
-        "src/forge/program.rs",
+        "src/forge/",
         "src/model/agents/process.rs",
         "src/workspace/",
         "src/gate/",

@@ -212,7 +212,7 @@ fn markdown_in_texts_creates_no_records() {
 
 #[test]
 fn randomly_changed_files_make_a_document() {
-    use crate::random_cases::changed;
+    use crate::test_random::changed;
     let texts = [
         include_str!("../../../tests/corpus/specs/spec-kit/spec.md"),
         include_str!("../../../tests/corpus/specs/spec-kit/tasks.md"),

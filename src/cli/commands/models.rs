@@ -12,7 +12,7 @@ use crate::cli::session_cmd::choose_model::{has_server, listed, no_server};
 use crate::cli::terminal::runtime;
 use crate::config::{AGENT, DEFAULT_MODEL, ModelConfig, Price, is_loopback};
 use crate::event::{Event, Sink as _};
-use crate::model::discover::{self, LOOPBACK_PORTS, Offered};
+use crate::model::discover::{self, LOOPBACK_PORTS, ListedModel};
 use crate::model::known_prices;
 
 /// A server and the models that it offers.
@@ -21,7 +21,7 @@ struct Server {
     /// For each name in the configuration, such as `default`, the model that is configured under
     /// it. Empty for a server that is not configured but was found on this machine.
     used: BTreeMap<String, String>,
-    offered: Vec<Offered>,
+    offered: Vec<ListedModel>,
 }
 
 pub(crate) fn run(context: &Context) -> Answer {
@@ -106,11 +106,11 @@ fn configured(context: &Context) -> anyhow::Result<(Vec<Server>, Vec<anyhow::Err
 
 impl Server {
     /// The models of the server, by name; if it lists none, the configured ones.
-    fn models(&self) -> Vec<Offered> {
+    fn models(&self) -> Vec<ListedModel> {
         let mut models = self.offered.clone();
         for asked in self.used.values().filter(|asked| !asked.is_empty()) {
             if self.offered.is_empty() && models.iter().all(|model| model.id != *asked) {
-                models.push(Offered { id: asked.clone(), ..Offered::default() });
+                models.push(ListedModel { id: asked.clone(), ..ListedModel::default() });
             }
         }
         models.sort_by(|one, other| one.id.cmp(&other.id));
@@ -127,7 +127,7 @@ impl Server {
     }
 
     /// The configured price, or the server's, or the list price (unless the server is local).
-    fn price(&self, context: &Context, model: &Offered) -> anyhow::Result<Option<Price>> {
+    fn price(&self, context: &Context, model: &ListedModel) -> anyhow::Result<Option<Price>> {
         let own = context.config()?.budget.prices.get(&model.id).copied();
         let known = || known_prices::known(&model.id).filter(|_| !is_loopback(&self.base_url));
         Ok(own.or(model.price).or_else(known))

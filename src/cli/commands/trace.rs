@@ -158,7 +158,7 @@ fn newest_archived(context: &Context) -> anyhow::Result<Option<SessionName>> {
     Ok(delivered.max_by_key(Head::time).map(|head| head.name().clone()))
 }
 
-/// The commit whose lines are view: the checked-out commit if it contains the session, otherwise
+/// The commit whose lines are traced: the checked-out commit if it contains the session, otherwise
 /// the session's tip.
 fn seen_at(git: &Git, session: &Session) -> anyhow::Result<Oid> {
     let head = git.head()?.oid().cloned();

@@ -10,8 +10,8 @@ use crate::cli::session_cmd::choose_model::{Chosen, agents_on_path, has_server};
 use crate::cli::session_cmd::models::wanted;
 use crate::cli::terminal::runtime;
 use crate::config::{AGENT, Config, DEFAULT_MODEL, ModelConfig};
-use crate::model::discover::Offered;
-use crate::model::openai::BuildOptions;
+use crate::model::discover::ListedModel;
+use crate::model::options::BuildOptions;
 use crate::model::replay::Replay;
 use crate::model::trial::{self, Trial};
 use crate::model::{Cause, ModelError, agents as agent_programs, choose};
@@ -105,7 +105,7 @@ fn whose(name: &str) -> String {
 }
 
 fn agent(context: &Context, name: &str, model: &ModelConfig) -> anyhow::Result<Finding> {
-    let looking = agent_programs::look(model, quiet(context, model), LIMIT);
+    let looking = agent_programs::inspect(model, quiet(context, model), LIMIT);
     let look =
         match runtime::current_thread()?.block_on(unless_interrupted(context, None, looking))? {
             Ok(look) => look,
@@ -158,7 +158,7 @@ fn server(context: &Context, name: &str, model: &ModelConfig) -> anyhow::Result<
     };
     let runtime = runtime::current_thread()?;
     let offered = runtime.block_on(unless_interrupted(context, None, built.offered()))?;
-    let failed = |error: &ModelError, offered: &[Offered]| {
+    let failed = |error: &ModelError, offered: &[ListedModel]| {
         Finding::problem("model", format!("{at}: {error}")).fixed_by(fixes(model, error, offered))
     };
     let offered = match offered {
@@ -193,7 +193,7 @@ fn seen(
     model: &ModelConfig,
     at: &str,
     trial: &Trial,
-    offered: &[Offered],
+    offered: &[ListedModel],
 ) -> Finding {
     let mut said = vec![match trial.answered_by == model.model {
         true => "answers".to_owned(),
@@ -244,7 +244,7 @@ fn for_tools(model: &ModelConfig) -> String {
 }
 
 /// The fixes for an error. A model that its server does not list may be a slip of the pen.
-fn fixes(model: &ModelConfig, error: &ModelError, offered: &[Offered]) -> Vec<String> {
+fn fixes(model: &ModelConfig, error: &ModelError, offered: &[ListedModel]) -> Vec<String> {
     let ids = offered.iter().map(|offered| offered.id.as_str());
     let asks = matches!(error.cause(), Cause::Model | Cause::Request | Cause::Other);
     let is_unknown = asks && ids.clone().all(|id| id != model.model);

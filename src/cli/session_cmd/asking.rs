@@ -11,7 +11,7 @@ use crate::event::{Event, Sink as _};
 use crate::interrupt;
 use crate::model::ModelError;
 use crate::model::meter::{Meter, Notice};
-use crate::model::openai::BuildOptions;
+use crate::model::options::BuildOptions;
 use crate::pipeline::failed_tests;
 
 /// Redraws of the live status line, per second.

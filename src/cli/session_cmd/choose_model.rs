@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::gate::{self, Tty};
 use crate::model::agents::programs;
 use crate::model::choose;
-use crate::model::discover::{self, LOOPBACK_PORTS, Offered};
+use crate::model::discover::{self, LOOPBACK_PORTS, ListedModel};
 
 /// Maximum number of models that an error lists.
 const NAMED: usize = 20;
@@ -103,7 +103,7 @@ fn is_set(loaded: &Loaded, name: &str, model: &ModelConfig) -> bool {
 }
 
 /// The first server that runs on this machine.
-fn on_this_machine(context: &Context) -> anyhow::Result<Option<(String, Vec<Offered>)>> {
+fn on_this_machine(context: &Context) -> anyhow::Result<Option<(String, Vec<ListedModel>)>> {
     let looking = discover::local(&LOOPBACK_PORTS);
     let servers =
         runtime::current_thread()?.block_on(unless_interrupted(context, None, looking))?;
@@ -111,7 +111,7 @@ fn on_this_machine(context: &Context) -> anyhow::Result<Option<(String, Vec<Offe
 }
 
 /// The chat models that a server lists.
-pub(crate) fn listed(context: &Context, model: &ModelConfig) -> anyhow::Result<Vec<Offered>> {
+pub(crate) fn listed(context: &Context, model: &ModelConfig) -> anyhow::Result<Vec<ListedModel>> {
     let server = choose::server(model, options(context, &model.base_url))?;
     runtime::current_thread()?
         .block_on(unless_interrupted(context, None, server.offered()))?
@@ -124,7 +124,7 @@ fn pick(
     context: &Context,
     name: &str,
     model: &ModelConfig,
-    offered: &[Offered],
+    offered: &[ListedModel],
     looks_only: bool,
 ) -> anyhow::Result<Option<String>> {
     let key = match name {

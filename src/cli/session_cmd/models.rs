@@ -14,8 +14,8 @@ use crate::error::{Error, Kind};
 use crate::gate::{Tty, choose as choose_answer};
 use crate::model::agents::{tells_cost, tells_tokens};
 use crate::model::meter::{Meter, Metered};
-use crate::model::openai::BuildOptions;
-use crate::model::record::{Recorder, Recording};
+use crate::model::options::BuildOptions;
+use crate::model::record::{AnswerRecorder, Recording};
 use crate::model::repeat::Repeating;
 use crate::model::replay::Replay;
 use crate::model::{Model, Reach, choose, known_prices};
@@ -58,7 +58,7 @@ pub(crate) fn open(context: &Context) -> anyhow::Result<Models> {
     }
     if let Some(path) = &global.record {
         let name = models.values().next().map(|model| model.name().to_owned()).unwrap_or_default();
-        let recorder = Recorder::create(path, &name, context.secrets()?)?;
+        let recorder = AnswerRecorder::create(path, &name, context.secrets()?)?;
         models = models
             .into_iter()
             .map(|(name, model)| {

@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::git::state::operation_in_progress;
 use crate::git::{Git, RefName, StatusKind};
 use crate::model::budget;
-use crate::model::ledger::Ledger;
+use crate::model::ledger::RequestLedger;
 use crate::pipeline::{has_failed, stopped_at, why_blocked};
 use crate::session::{Head, RefNames, Session, State, StateDir, Status, Stop, live_run};
 use crate::spent::Spent;
@@ -27,7 +27,7 @@ pub(crate) fn status(
     let session = &status.session;
     let state = StateDir::at(&git.state_dir(), &session.name);
     // Report the rest even if the ledger cannot be read.
-    let ledger = Ledger::read(&state.ledger(&session.file.id)).unwrap_or_default();
+    let ledger = RequestLedger::read(&state.ledger(&session.file.id)).unwrap_or_default();
     status.used.total = status.used.total.max(ledger.total());
     stand(git, config, &mut status, &state, &ledger)?;
     Ok(status)
@@ -81,7 +81,7 @@ fn stand(
     config: &Config,
     status: &mut Status,
     state: &StateDir,
-    ledger: &Ledger,
+    ledger: &RequestLedger,
 ) -> anyhow::Result<()> {
     if !matches!(status.state, State::InProgress | State::Waiting) {
         return Ok(());

@@ -10,7 +10,7 @@ use crate::cli::session_cmd::choose_model::has_server;
 use crate::cli::session_cmd::{agent_network, models};
 use crate::config::{AGENT, DEFAULT_MODEL, ModelConfig, is_loopback};
 use crate::error::Error;
-use crate::model::discover::Offered;
+use crate::model::discover::ListedModel;
 use crate::model::{BoxFuture, choose, known_prices};
 use crate::pipeline::{Candidate, Candidates, Models, OtherModels, Player, Taken};
 
@@ -36,7 +36,7 @@ impl<'a> Others<'a> {
         Ok(self.models.settings.get(name).unwrap_or(settings).clone())
     }
 
-    async fn listed(&self, model: &ModelConfig) -> anyhow::Result<Vec<Offered>> {
+    async fn listed(&self, model: &ModelConfig) -> anyhow::Result<Vec<ListedModel>> {
         // The user is waiting, so do not retry.
         let once = ModelConfig { max_retries: 0, ..model.clone() };
         let server = choose::server(&once, options(self.context, &once.base_url))?;

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::languages::commands::{ProjectCommands, text};
 use crate::languages::language::NodeRole::{self, Anonymous, Code, Type, Variable};
 use crate::languages::language::{
-    Imports, Language, PLAIN, Programs, RunnerOutput, Syntax, TestCode,
+    Imports, Language, NO_PATTERNS, PLAIN, Programs, RunnerOutput, Syntax, TestCode,
 };
 use crate::languages::manager::{Files, Manager, USUAL};
 use crate::languages::one_test::OneTest;
@@ -49,14 +49,12 @@ pub(super) static JAVASCRIPT: Language = Language {
     },
     tests: Some(TestCode {
         head: r#"^\s*(?:await\s+)?(?:[xf]?(?:it|test|specify)|[xf]test)(?:\.\w+)*(?:\([^'"`]*\)|`[^`]*`)?\(\s*(?:'(?<name>[^']*)'|"(?<double>[^"]*)"|`(?<back>[^`]*)`)"#,
-        by_path: false,
-        mark: "",
-        decoration: "",
         group: r#"^\s*[xf]?(?:describe|context|suite)(?:\.\w+)*\(\s*['"`](?<name>[^'"`]*)['"`]"#,
         skip: r"^\s*x(?:it|test|describe|specify|context)\b|\b(?:it|test|describe|specify|context|suite)\.(?:skip|todo|fixme|failing|skipIf|concurrent\.skip)\b|\bskip:\s*(?:true|['\x22])|\b(?:t|this|ctx|context)\.skip\(",
         skip_all: r"\b(?:it|test|describe|specify|context|suite)\.only\b|^\s*f(?:it|describe)\(",
         assertion: r"\bexpect(?:\.\w+)?\s*\(|\bassert\b\s*[.(]|\.should\b|\bt\.(?:is|equal|deepEqual|ok|not|throws|true|false|same|like)\w*\(",
         comment: "//",
+        ..NO_PATTERNS
     }),
     runners: RunnerOutput {
         failed: &[

@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::languages::commands::{ProjectCommands, files_in, text};
 use crate::languages::language::NodeRole::{Code, Type};
 use crate::languages::language::{
-    Imports, Language, PLAIN, Programs, RunnerOutput, Syntax, TestCode,
+    Imports, Language, NO_PATTERNS, PLAIN, Programs, RunnerOutput, Syntax, TestCode,
 };
 use crate::languages::manager::{Files, Manager, USUAL};
 use crate::languages::one_test::OneTest;
@@ -33,14 +33,13 @@ pub(super) static PYTHON: Language = Language {
     is_private: |name, _, _| name.starts_with('_'),
     tests: Some(TestCode {
         head: r"^\s*(?:async\s+)?def\s+(?<name>test\w*)\s*\(",
-        by_path: false,
-        mark: "",
         decoration: "@",
         group: r"^\s*class\s+(?<name>\w+)",
         skip: r"@[\w.]*(?:skip|xfail|expectedFailure)|\b(?:pytest\.(?:skip|xfail|importorskip)|self\.skipTest|raise\s+(?:unittest\.)?SkipTest)\b",
         skip_all: r"^pytestmark\s*=.*\b(?:skip|xfail)|^pytest\.skip\(",
         assertion: r"(?:^|:)\s*assert\b|\bself\.assert\w+\(|\bself\.fail\(|\b(?:pytest\.)?(?:raises|warns)\(|\.assert_\w+\(",
         comment: "#",
+        ..NO_PATTERNS
     }),
     runners: RunnerOutput {
         failed: &[

@@ -7,11 +7,11 @@ use super::presets::Preset;
 use super::usage;
 use crate::event::Usage;
 use crate::headings;
-use crate::model::{Message, Opaque, Origin};
+use crate::model::{Message, ModelOrigin, Opaque};
 
 /// A conversation with a program.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct ResumableConversation {
     /// The program's id for it.
     pub id: String,
     /// The usage it has counted so far.
@@ -19,34 +19,43 @@ pub(super) struct Known {
 }
 
 /// The data to store with an answer.
-pub(super) fn kept(row: &Preset, name: &str, id: Option<&str>, all: Usage) -> Option<Box<Opaque>> {
-    let said =
+pub(super) fn to_store(
+    row: &Preset,
+    name: &str,
+    id: Option<&str>,
+    all: Usage,
+) -> Option<Box<Opaque>> {
+    let fields =
         json!({"conversation": id?, "in": all.input, "out": all.output, "cached": all.cached});
-    let message: Map<String, Value> = said.as_object().cloned()?;
+    let message: Map<String, Value> = fields.as_object().cloned()?;
     Some(Box::new(Opaque { origin: origin(row, name), message, ..Opaque::default() }))
 }
 
 /// The conversation of the newest answer, if this program gave that answer.
-pub(super) fn known(row: &Preset, name: &str, messages: &[Message]) -> Option<Known> {
+pub(super) fn resumable(
+    row: &Preset,
+    name: &str,
+    messages: &[Message],
+) -> Option<ResumableConversation> {
     let newest = messages.iter().rev().find_map(|message| match message {
         Message::Assistant { opaque, .. } => Some(opaque.as_deref()),
         _ => None,
     });
-    let kept = newest?.filter(|kept| kept.origin == origin(row, name))?;
-    let count = |key: &str| kept.message.get(key).and_then(Value::as_u64).unwrap_or(0);
-    let id = kept.message.get("conversation")?.as_str()?.to_owned();
-    Some(Known { id, usage: usage(count("in"), count("out"), count("cached")) })
+    let stored = newest?.filter(|stored| stored.origin == origin(row, name))?;
+    let count = |key: &str| stored.message.get(key).and_then(Value::as_u64).unwrap_or(0);
+    let id = stored.message.get("conversation")?.as_str()?.to_owned();
+    Some(ResumableConversation { id, usage: usage(count("in"), count("out"), count("cached")) })
 }
 
-fn origin(row: &Preset, name: &str) -> Origin {
-    Origin { base_url: format!("agent:{}", row.name), model: name.to_owned() }
+fn origin(row: &Preset, name: &str) -> ModelOrigin {
+    ModelOrigin { base_url: format!("agent:{}", row.name), model: name.to_owned() }
 }
 
 /// The input for the program: only the messages since the last answer if the conversation
 /// continues, else all.
-pub(super) fn told(messages: &[Message], goes_on: bool) -> String {
-    let said = |message: &Message| matches!(message, Message::Assistant { .. });
-    match messages.iter().rposition(said).filter(|_| goes_on) {
+pub(super) fn input_text(messages: &[Message], goes_on: bool) -> String {
+    let is_answer = |message: &Message| matches!(message, Message::Assistant { .. });
+    match messages.iter().rposition(is_answer).filter(|_| goes_on) {
         Some(last) => whole(&messages[last + 1..]),
         None => whole(messages),
     }

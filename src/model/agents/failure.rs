@@ -3,7 +3,7 @@
 
 use std::process::ExitStatus;
 
-use super::process::{Ended, Ending, MOST};
+use super::process::{FinishedRun, MOST, ProgramEnd};
 use super::{AgentProgram, seconds};
 use crate::excerpt;
 use crate::model::ModelError;
@@ -51,21 +51,21 @@ pub(super) fn missing(agent: &AgentProgram) -> ModelError {
     }
 }
 
-/// The error of a run, if it failed. `resumed` is the id of the conversation to resume; `apart` is
+/// The error of a run, if it failed. `conversation_id` is that of the conversation to resume; `apart` is
 /// true if the program ran in its own network namespace.
-pub(super) fn of(
+pub(super) fn from_run(
     agent: &AgentProgram,
-    ended: &Ended,
-    resumed: Option<&str>,
+    run: &FinishedRun,
+    conversation_id: Option<&str>,
     apart: bool,
 ) -> Option<ModelError> {
-    let (title, row, heard) = (agent.title(), agent.row, &ended.heard);
-    let said = last_words(agent, ended);
+    let (title, row, output) = (agent.title(), agent.row, &run.output);
+    let suffix = last_words(agent, run);
     let all = format!(
         "{}\n{}\n{}",
-        heard.error.as_deref().unwrap_or_default(),
-        heard.last_line,
-        ended.complaints
+        output.error.as_deref().unwrap_or_default(),
+        output.last_line,
+        run.complaints
     )
     .to_lowercase();
     let is_refused = apart && REFUSED.iter().any(|words| all.contains(words));
@@ -73,74 +73,74 @@ pub(super) fn of(
         true => LIST_IT.to_owned(),
         false => format!("{BY_HAND}{}", agent.program()),
     };
-    let failed = |message: String, hint: String| Some(ModelError::Agent { message, hint });
-    let status = match &ended.ending {
-        Ending::NotStarted(error) => {
-            return failed(format!("{title} could not be started: {error}"), by_hand);
+    let refusal = |message: String, hint: String| Some(ModelError::Agent { message, hint });
+    let status = match &run.ending {
+        ProgramEnd::NotStarted(error) => {
+            return refusal(format!("{title} could not be started: {error}"), by_hand);
         }
-        Ending::Flood => {
+        ProgramEnd::Flood => {
             let most = MOST / 1024 / 1024;
-            let message = format!("{title} printed more than {most} MiB and was stopped{said}");
-            return failed(message, by_hand);
+            let message = format!("{title} printed more than {most} MiB and was stopped{suffix}");
+            return refusal(message, by_hand);
         }
-        Ending::TimedOut(limit) => {
+        ProgramEnd::TimedOut(limit) => {
             let limit = seconds(*limit);
-            let message = format!("{title} did not end within {limit} and was stopped{said}");
+            let message = format!("{title} did not end within {limit} and was stopped{suffix}");
             if is_refused {
-                return failed(message, by_hand);
+                return refusal(message, by_hand);
             }
-            let signed_in = match row.sign_in {
+            let sign_in = match row.sign_in {
                 "" => String::new(),
                 how => format!("; if you are not signed in: {how}"),
             };
-            return failed(
+            return refusal(
                 message,
                 format!(
-                    "{by_hand}{signed_in}; or give it more time: answer_s in section [models.NAME]"
+                    "{by_hand}{sign_in}; or give it more time: answer_s in section [models.NAME]"
                 ),
             );
         }
-        Ending::Exit(status) => *status,
+        ProgramEnd::Exit(status) => *status,
     };
     let how = ending(status);
-    let has_failed = !status.success() || heard.error.is_some();
+    let has_failed = !status.success() || output.error.is_some();
     if has_failed && row.signed_out.iter().any(|text| all.contains(text)) {
-        let message = format!("{title} is not signed in ({how}){said}");
-        return failed(message, format!("sign in: {}", row.sign_in));
+        let message = format!("{title} is not signed in ({how}){suffix}");
+        return refusal(message, format!("sign in: {}", row.sign_in));
     }
-    if let Some(id) = resumed
+    if let Some(id) = conversation_id
         && has_failed
         && row.lost.iter().any(|text| all.contains(text))
     {
-        let message = format!("{LOST}{title} no longer knows {id} ({how}){said}");
-        return failed(message, "the next run sends the whole conversation again".to_owned());
+        let message = format!("{LOST}{title} no longer knows {id} ({how}){suffix}");
+        return refusal(message, "the next run sends the whole conversation again".to_owned());
     }
-    if has_failed && (heard.error.is_some() || heard.text.is_empty()) {
-        return failed(format!("{title} failed ({how}){said}"), by_hand);
+    if has_failed && (output.error.is_some() || output.text.is_empty()) {
+        return refusal(format!("{title} failed ({how}){suffix}"), by_hand);
     }
-    if !status.success() || !heard.is_whole && !heard.text.is_empty() {
-        let message = format!("{title} ended in the middle of its answer ({how}){said}");
-        return failed(message, by_hand);
+    if !status.success() || !output.is_whole && !output.text.is_empty() {
+        let message = format!("{title} ended in the middle of its answer ({how}){suffix}");
+        return refusal(message, by_hand);
     }
-    if !heard.is_whole && !heard.last_line.is_empty() {
-        let message = format!("{title} printed no answer that git-cowork can read ({how}){said}");
-        return failed(message, format!("{by_hand}; its version may be too old or too new"));
+    if !output.is_whole && !output.last_line.is_empty() {
+        let message = format!("{title} printed no answer that git-cowork can read ({how}){suffix}");
+        return refusal(message, format!("{by_hand}; its version may be too old or too new"));
     }
-    if heard.text.trim().is_empty() {
-        return failed(format!("{title} ended without an answer ({how}){said}"), by_hand);
+    if output.text.trim().is_empty() {
+        return refusal(format!("{title} ended without an answer ({how}){suffix}"), by_hand);
     }
     None
 }
 
 /// Returns `: LINE` for a message, with the last line of the program's reported error, its standard
 /// error, its output, or its answer, whichever is the first that is not empty.
-fn last_words(agent: &AgentProgram, ended: &Ended) -> String {
-    let heard = &ended.heard;
-    let error = heard.error.as_deref().unwrap_or_default();
-    let mut said = [error, &ended.complaints, &heard.last_line, &heard.text].into_iter();
-    let said = said.find(|text| !text.trim().is_empty());
-    match said.map(|text| line(text, &agent.secrets)) {
-        Some(said) => format!(": {said}"),
+fn last_words(agent: &AgentProgram, run: &FinishedRun) -> String {
+    let output = &run.output;
+    let error = output.error.as_deref().unwrap_or_default();
+    let mut candidates = [error, &run.complaints, &output.last_line, &output.text].into_iter();
+    let line_text = candidates.find(|text| !text.trim().is_empty());
+    match line_text.map(|text| line(text, &agent.secrets)) {
+        Some(last) => format!(": {last}"),
         None => "; it printed nothing".to_owned(),
     }
 }

@@ -10,12 +10,12 @@
 mod conversation;
 mod events;
 mod failure;
-mod heard;
-mod look;
+mod inspect;
+mod output;
 mod presets;
 mod process;
 mod room;
-mod workplace;
+pub(super) mod workplace;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -24,22 +24,22 @@ use std::time::Duration;
 
 use super::growing::Growing;
 use super::meter::{Bill, Meter, Notice};
-use super::openai::BuildOptions;
+use super::options::BuildOptions;
 use super::timeouts::Timeouts;
 use super::{BoxFuture, Message, Model, ModelError, OnText, Reply, Request, Turn, dialect};
 use crate::config::ModelConfig;
 use crate::event::Usage;
 use crate::secret::{PLAIN_VARIABLES, Secrets};
-use conversation::Known;
-use heard::Heard;
+use conversation::ResumableConversation;
+use output::AgentOutput;
 use presets::Preset;
-use process::{Ended, Ending, Started};
-use room::Room;
+use process::{Launch, ProgramEnd};
+use room::EmptyFolder;
 
-pub use look::{Look, look};
+pub use inspect::{AgentInspection, inspect};
 pub use presets::{programs, tells_cost, tells_tokens};
 use workplace::OwnStore;
-pub use workplace::{AgentNeeds, Confines, OpenWay, Reach, WayOut, Workplace};
+pub use workplace::{AgentNeeds, Confines, OpenAccess, Reach, ServerAccess, Workplace};
 
 /// Environment variables that every program receives, besides those that its row and the user name.
 const VARIABLES: [&str; 14] = [
@@ -80,7 +80,7 @@ pub(super) struct AgentProgram {
     meter: Rc<Meter>,
     notice: Option<Notice>,
     growing: Growing,
-    told: Option<Notice>,
+    waiting: Option<Notice>,
     /// True if the program may be used although its token usage is unknown.
     uncounted: bool,
     /// The program's own files and folders.
@@ -89,7 +89,7 @@ pub(super) struct AgentProgram {
     /// Names of the variables that the user passes to it.
     lent: Vec<String>,
     /// The folder in which the program runs if it only answers.
-    room: Room,
+    room: EmptyFolder,
 }
 
 impl AgentProgram {
@@ -99,12 +99,12 @@ impl AgentProgram {
     /// The folder to run it in cannot be created.
     pub(super) fn new(config: &ModelConfig, options: BuildOptions) -> Result<Self, ModelError> {
         let row = presets::named(&config.agent);
-        let room = Room::new(options.confines)?;
-        let lends = |name: &str| config.env.iter().any(|listed| listed == name);
-        let words = |of_row: &[&str]| -> Vec<String> {
+        let room = EmptyFolder::new(options.confines)?;
+        let lends = |name: &str| config.env.iter().any(|entry| entry == name);
+        let words = |preset_words: &[&str]| -> Vec<String> {
             let mut words: Vec<String> = match config.agent.is_empty() {
                 true => config.command.clone(),
-                false => of_row.iter().map(|word| (*word).to_owned()).collect(),
+                false => preset_words.iter().map(|word| (*word).to_owned()).collect(),
             };
             if let Some((key, flag)) = row.with_key
                 && lends(key)
@@ -116,9 +116,10 @@ impl AgentProgram {
             }
             words
         };
-        let confined = words(if row.confined.is_empty() { row.command } else { row.confined });
+        let confined_words =
+            words(if row.confined.is_empty() { row.command } else { row.confined });
         let (words, writes) = (words(row.command), words(row.writes));
-        let stores = workplace::stores(row, &options.env);
+        let stores = row.own_stores(&options.env);
         let sees = |name: &str| {
             PLAIN_VARIABLES.contains(&name)
                 || VARIABLES.contains(&name)
@@ -136,17 +137,17 @@ impl AgentProgram {
         let set = [("TERM", "dumb"), ("NO_COLOR", "1")];
         let set = set.iter().chain(row.set);
         env.extend(set.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        let own = words.first().map(|word| file_name(word)).unwrap_or_default();
+        let program_name = words.first().map(|word| file_name(word)).unwrap_or_default();
         let name = match (config.model.is_empty(), config.agent.is_empty()) {
             (false, _) => config.model.clone(),
             (true, false) => config.agent.clone(),
-            (true, true) => own,
+            (true, true) => program_name,
         };
         let limit = Timeouts::from_seconds(config.timeout_s, config.answer_s);
         Ok(Self {
             row,
             words,
-            confined,
+            confined: confined_words,
             writes,
             name,
             env,
@@ -155,7 +156,7 @@ impl AgentProgram {
             meter: options.meter,
             notice: options.notice,
             growing: Growing::new(options.watch),
-            told: options.waiting,
+            waiting: options.waiting,
             uncounted: options.uncounted,
             stores,
             reach: row.reach(options.reach),
@@ -188,19 +189,21 @@ impl AgentProgram {
 
     async fn ask(&self, request: &Request, on_text: &dyn Fn(&str)) -> Result<Reply, ModelError> {
         let Some(program) = self.find() else { return Err(failure::missing(self)) };
-        let known = conversation::known(self.row, &self.name, &request.messages);
-        let known = known.filter(|_| !self.row.resume.is_empty());
+        let conversation = conversation::resumable(self.row, &self.name, &request.messages);
+        let conversation = conversation.filter(|_| !self.row.resume.is_empty());
         let went_on = request.messages.iter().any(|m| matches!(m, Message::Assistant { .. }));
-        if went_on && known.is_none() && !self.row.resume.is_empty() {
+        if went_on && conversation.is_none() && !self.row.resume.is_empty() {
             let title = self.title();
             self.notice(&format!(
                 "Failed to capture session ID of {title}; sending the whole conversation again"
             ));
         }
-        let answer = self.run(&program, request, known.as_ref(), on_text).await;
-        match (answer, &request.workplace, known) {
+        let answer = self.run(&program, request, conversation.as_ref(), on_text).await;
+        match (answer, &request.workplace, conversation) {
             // A lost conversation does not fail the draft: the work so far is in the files.
-            (Err(error), Some(_), Some(known)) if failure::is_lost(&error, &known.id) => {
+            (Err(error), Some(_), Some(conversation))
+                if failure::is_lost(&error, &conversation.id) =>
+            {
                 self.notice(&format!("{error}; sending the whole conversation again"));
                 self.run(&program, request, None, on_text).await
             }
@@ -231,91 +234,92 @@ impl AgentProgram {
         &self,
         program: &Path,
         request: &Request,
-        known: Option<&Known>,
+        conversation: Option<&ResumableConversation>,
         on_text: &dyn Fn(&str),
     ) -> Result<Reply, ModelError> {
-        let input = conversation::told(&request.messages, known.is_some());
+        let input = conversation::input_text(&request.messages, conversation.is_some());
         let (works, needs) = (request.workplace.is_some(), self.needs());
         let place = match &request.workplace {
             Some(place) => place,
             None => self.room.place(&needs)?,
         };
-        if let (Some(tell), Some(how)) = (&self.told, self.room.told(place, works)) {
+        if let (Some(tell), Some(how)) = (&self.waiting, self.room.describe_once(place, works)) {
             tell(&format!("running {}: {how}", self.title()));
             if place.way_out.is_some() {
                 self.tell_unreachable();
             }
         }
-        let own = match (works, place.before.is_empty()) {
+        let words = match (works, place.before.is_empty()) {
             (true, _) => &self.writes,
             (false, true) => &self.words,
             (false, false) => &self.confined,
         };
-        let mut words: Vec<OsString> = own.iter().skip(1).map(OsString::from).collect();
-        if let Some(known) = known {
+        let mut words: Vec<OsString> = words.iter().skip(1).map(OsString::from).collect();
+        if let Some(conversation) = conversation {
             words.extend(self.row.resume.iter().map(OsString::from));
-            words.push(OsString::from(&known.id));
+            words.push(OsString::from(&conversation.id));
         }
         words.extend(self.row.last.iter().map(OsString::from));
         let guess = dialect::estimate(request, 0);
         self.meter.admit(&request.position, 1, self.name(), guess)?;
         let (limit, is_budget) = self.limit.of_answer(self.meter.time_left());
         self.growing.asks(&self.name, &self.title(), limit.unwrap_or_default());
-        let started = Started { program, words: &words, place, input: &input };
+        let launch = Launch { program, words: &words, place, input: &input };
         let way_out = self.room.way_out(&self.title(), place, self.notice.as_ref())?;
-        let mut ended = process::run(&started, self.row, limit, way_out).await;
+        let mut run = process::run(&launch, self.row, limit, way_out).await;
         self.growing.ends();
-        let counted = ended.heard.usage.unwrap_or_default();
-        if let Some(known) = known.filter(|_| self.row.adds_up) {
-            ended.heard.usage = ended.heard.usage.map(|usage| without(usage, known.usage));
+        let total = run.output.usage.unwrap_or_default();
+        if let Some(conversation) = conversation.filter(|_| self.row.adds_up) {
+            run.output.usage = run.output.usage.map(|usage| without(usage, conversation.usage));
         }
-        self.meter.count(self.name(), &self.bill(&ended.heard));
-        if matches!(ended.ending, Ending::TimedOut(_))
+        self.meter.count(self.name(), &self.bill(&run.output));
+        if matches!(run.ending, ProgramEnd::TimedOut(_))
             && is_budget
             && let Some(refusal) = self.meter.refusal()
         {
             return Err(refusal);
         }
-        let (resumed, apart) = (known.map(|known| known.id.as_str()), place.way_out.is_some());
-        if let Some(failure) = failure::of(self, &ended, resumed, apart) {
+        let (conversation_id, apart) =
+            (conversation.map(|conversation| conversation.id.as_str()), place.way_out.is_some());
+        if let Some(failure) = failure::from_run(self, &run, conversation_id, apart) {
             return Err(failure);
         }
-        let Ended { heard, .. } = ended;
-        on_text(&heard.text);
+        let output = run.output;
+        on_text(&output.text);
         Ok(Reply {
             finish_reason: Some("stop".to_owned()),
-            usage: heard.usage.unwrap_or_default(),
+            usage: output.usage.unwrap_or_default(),
             requests: 1,
-            model: self.answered(&heard),
-            opaque: conversation::kept(self.row, &self.name, heard.session.as_deref(), counted),
-            content: heard.text,
+            model: self.answered(&output),
+            opaque: conversation::to_store(self.row, &self.name, output.session.as_deref(), total),
+            content: output.text,
             ..Reply::default()
         })
     }
 
     fn needs(&self) -> AgentNeeds {
         let program = self.find().and_then(|program| program.canonicalize().ok());
-        let program = program.map(|program| workplace::installed(&program));
+        let program = program.map(|program| workplace::package_path(&program));
         let (env, stores, reach) = (self.env.clone(), self.stores.clone(), self.reach.clone());
         AgentNeeds { title: self.title(), env, stores, program, reach }
     }
 
     /// The usage of the run as the program reports it; without a report it is unknown.
-    fn bill(&self, heard: &Heard) -> Bill {
+    fn bill(&self, output: &AgentOutput) -> Bill {
         Bill {
-            model: self.answered(heard),
-            usage: heard.usage,
-            usd: heard.usd,
+            model: self.answered(output),
+            usage: output.usage,
+            usd: output.usd,
             free: self.uncounted,
-            uncounted: heard.is_whole && heard.usage.is_none(),
+            uncounted: output.is_whole && output.usage.is_none(),
             ..Bill::default()
         }
     }
 
-    fn answered(&self, heard: &Heard) -> String {
-        let said = heard.model.as_deref().map(|name| failure::line(name, &self.secrets));
+    fn answered(&self, output: &AgentOutput) -> String {
+        let reported_name = output.model.as_deref().map(|name| failure::line(name, &self.secrets));
         let usable = |name: &String| !name.is_empty() && name.len() < 100 && name != "auto";
-        said.filter(usable).unwrap_or_else(|| self.name.clone())
+        reported_name.filter(usable).unwrap_or_else(|| self.name.clone())
     }
 }
 
@@ -331,11 +335,11 @@ impl Model for AgentProgram {
     /// Checks that the program exists and can be confined as configured. It is not started: that
     /// may take seconds.
     fn probe(&self) -> BoxFuture<'_, Result<(), ModelError>> {
-        let found = match self.find() {
+        let result = match self.find() {
             Some(_) => self.room.place(&self.needs()).map(drop),
             None => Err(failure::missing(self)),
         };
-        Box::pin(async { found })
+        Box::pin(async { result })
     }
 
     fn agent(&self) -> Option<AgentNeeds> {

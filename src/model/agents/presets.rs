@@ -2,11 +2,14 @@
 //! their output. Based on the behaviour of these versions: Claude Code 2.1.197, Codex 0.169.0,
 //! Gemini CLI 0.61.0, OpenCode 1.18.33.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use serde_json::Value;
 
 use super::events;
-use super::heard::Heard;
-use super::workplace::Reach;
+use super::output::AgentOutput;
+use super::workplace::{Keeps, OwnStore, Reach};
 
 /// A program.
 #[derive(Debug)]
@@ -25,7 +28,7 @@ pub(super) struct Preset {
     /// asking, and its own sandbox is off, since it does not work inside git-cowork's.
     pub writes: &'static [&'static str],
     /// Files and folders with its login, settings and conversations.
-    pub stores: &'static [Store],
+    pub stores: &'static [ProgramStore],
     /// The servers it needs to answer and to renew its sign-in.
     pub hosts: &'static [&'static str],
     /// A variable with an API key, and the flag that makes the program use only this key to sign
@@ -44,7 +47,7 @@ pub(super) struct Preset {
     /// Additional variables if it is confined.
     pub set_confined: &'static [(&'static str, &'static str)],
     /// Reads one of its events.
-    pub read: fn(&mut Heard, &Value),
+    pub read: fn(&mut AgentOutput, &Value),
     /// Output that is not an event is its answer.
     pub speaks_plainly: bool,
     /// Whether the program reports its token usage, and whether it reports its cost.
@@ -63,7 +66,7 @@ pub(super) struct Preset {
 
 /// A file or folder of a program, in the user's home.
 #[derive(Debug)]
-pub(super) struct Store {
+pub(super) struct ProgramStore {
     /// The environment variable that contains its path; empty if there is none.
     pub variable: &'static str,
     /// The path below the home directory, which is used if the variable is not set.
@@ -73,22 +76,6 @@ pub(super) struct Store {
     pub then: &'static str,
     /// Which changes to it are kept.
     pub keeps: Keeps,
-}
-
-/// Which of a confined program's changes to one of its own files or folders are kept. Everything
-/// else stays as the user left it: settings, hooks, commands, plugins and other things that are
-/// later run as the user.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Keeps {
-    /// True for a file, false for a folder.
-    pub is_file: bool,
-    /// Names in it whose changes are kept: credentials, conversations. Folders end with a slash; an
-    /// empty name stands for everything.
-    pub lasting: &'static [&'static str],
-    /// Names of folders without valuable content: they start empty and are discarded.
-    pub fresh: &'static [&'static str],
-    /// Folders of programs in the `lasting` folders: no changes to them are kept.
-    pub sealed: &'static [&'static str],
 }
 
 /// No changes are kept.
@@ -108,7 +95,6 @@ const PRESETS: [Preset; 4] = [
             "",
             "--strict-mcp-config",
         ],
-        confined: &[],
         writes: &[
             "claude",
             "-p",
@@ -120,7 +106,7 @@ const PRESETS: [Preset; 4] = [
             "--strict-mcp-config",
         ],
         stores: &[
-            Store {
+            ProgramStore {
                 variable: "CLAUDE_CONFIG_DIR",
                 in_home: ".claude",
                 then: "",
@@ -143,7 +129,7 @@ const PRESETS: [Preset; 4] = [
                 },
             },
             // The program's state, and the tool servers that the program starts.
-            Store {
+            ProgramStore {
                 variable: "",
                 in_home: ".claude.json",
                 then: "",
@@ -154,16 +140,13 @@ const PRESETS: [Preset; 4] = [
         with_key: Some(("ANTHROPIC_API_KEY", "--bare")),
         model: "--model",
         resume: &["--resume"],
-        last: &[],
         variables: &["CLAUDE_CONFIG_DIR"],
         // By default, Claude Code retries for minutes with a wrong key.
         set: &[("CLAUDE_CODE_MAX_RETRIES", "3"), ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")],
         // Claude Code run as root writes without asking only if this is set.
         set_confined: &[("IS_SANDBOX", "1")],
         read: events::claude,
-        speaks_plainly: false,
         counts: (true, true),
-        adds_up: false,
         install: "npm install -g @anthropic-ai/claude-code",
         sign_in: "run claude and type /login, or pass it a key: env = [\"ANTHROPIC_API_KEY\"]",
         signed_out: &[
@@ -173,6 +156,7 @@ const PRESETS: [Preset; 4] = [
             "invalid api key",
         ],
         lost: &["no conversation found with session id"],
+        ..PLAIN
     },
     Preset {
         name: "codex",
@@ -192,7 +176,7 @@ const PRESETS: [Preset; 4] = [
             "--dangerously-bypass-approvals-and-sandbox",
             "--skip-git-repo-check",
         ],
-        stores: &[Store {
+        stores: &[ProgramStore {
             variable: "CODEX_HOME",
             in_home: ".codex",
             then: "",
@@ -203,30 +187,26 @@ const PRESETS: [Preset; 4] = [
             },
         }],
         hosts: &["api.openai.com:443", "auth.openai.com:443", "chatgpt.com:443"],
-        with_key: None,
         model: "-m",
         resume: &["resume"],
         last: &["-"],
         variables: &["CODEX_HOME"],
-        set: &[],
-        set_confined: &[],
         read: events::codex,
-        speaks_plainly: false,
         counts: (true, false),
         adds_up: true,
         install: "npm install -g @openai/codex",
         sign_in: "codex login (to check: codex login status)",
         signed_out: &["not logged in", "missing environment variable", "401 unauthorized"],
         lost: &["no rollout found for thread id"],
+        ..PLAIN
     },
     Preset {
         name: "gemini",
         title: "Gemini CLI",
         command: &["gemini", "-o", "stream-json", "--approval-mode", "plan", "--skip-trust"],
-        confined: &[],
         writes: &["gemini", "-o", "stream-json", "--approval-mode", "yolo", "--skip-trust"],
         // Its conversations are in the same folder as the programs that it has downloaded.
-        stores: &[Store {
+        stores: &[ProgramStore {
             variable: "",
             in_home: ".gemini",
             then: "",
@@ -243,30 +223,24 @@ const PRESETS: [Preset; 4] = [
             "aiplatform.googleapis.com:443",
             "oauth2.googleapis.com:443",
         ],
-        with_key: None,
         model: "-m",
         resume: &["--resume"],
-        last: &[],
         variables: &["GOOGLE_CLOUD_PROJECT", "GOOGLE_GENAI_USE_GCA", "GOOGLE_GENAI_USE_VERTEXAI"],
-        set: &[],
-        set_confined: &[],
         read: events::gemini,
-        speaks_plainly: false,
         counts: (true, false),
-        adds_up: false,
         install: "npm install -g @google/gemini-cli",
         sign_in: "run gemini and choose a way to sign in, or pass it a key: env = [\"GEMINI_API_KEY\"]",
         signed_out: &["set an auth method", "gemini_api_key environment variable", "\"code\":41"],
         lost: &["invalid session identifier"],
+        ..PLAIN
     },
     Preset {
         name: "opencode",
         title: "OpenCode",
         command: &["opencode", "run", "--format", "json", "--agent", "plan"],
-        confined: &[],
         writes: &["opencode", "run", "--format", "json", "--auto"],
         stores: &[
-            Store {
+            ProgramStore {
                 variable: "XDG_CONFIG_HOME",
                 in_home: ".config",
                 then: "opencode",
@@ -274,7 +248,7 @@ const PRESETS: [Preset; 4] = [
             },
             // The files next to its database are needed too, so all changes are kept, except to
             // programs and to git repositories, whose configuration can run programs.
-            Store {
+            ProgramStore {
                 variable: "XDG_DATA_HOME",
                 in_home: ".local/share",
                 then: "opencode",
@@ -285,7 +259,7 @@ const PRESETS: [Preset; 4] = [
                     ..NOTHING
                 },
             },
-            Store {
+            ProgramStore {
                 variable: "XDG_STATE_HOME",
                 in_home: ".local/state",
                 then: "opencode",
@@ -294,26 +268,23 @@ const PRESETS: [Preset; 4] = [
         ],
         // The user must list the servers of the models that it uses.
         hosts: &["opencode.ai:443", "models.opencode.ai:443", "models.dev:443"],
-        with_key: None,
         model: "-m",
         resume: &["-s"],
-        last: &[],
-        variables: &[],
-        set: &[],
-        set_confined: &[],
         read: events::opencode,
-        speaks_plainly: false,
         counts: (true, true),
-        adds_up: false,
         install: "npm install -g opencode-ai",
         sign_in: "opencode auth login",
         signed_out: &["unauthorized", "invalid api key", "api key is missing"],
         lost: &["session not found"],
+        ..PLAIN
     },
 ];
 
 /// A command of the user's own.
-static OWN: Preset = Preset {
+static OWN: Preset = Preset { speaks_plainly: true, ..PLAIN };
+
+/// A program without a sandbox, settings or counts of its own; the rows override some fields.
+const PLAIN: Preset = Preset {
     name: "",
     title: "",
     command: &[],
@@ -329,7 +300,7 @@ static OWN: Preset = Preset {
     set: &[],
     set_confined: &[],
     read: events::own,
-    speaks_plainly: true,
+    speaks_plainly: false,
     counts: (false, false),
     adds_up: false,
     install: "",
@@ -339,6 +310,32 @@ static OWN: Preset = Preset {
 };
 
 impl Preset {
+    /// Reads one line of the program's output, without its line end. JSON lines are parsed leniently,
+    /// because the event types change with every version; a user's own command may print plain text.
+    pub(super) fn read_line(&self, output: &mut AgentOutput, line: &[u8]) {
+        let line = String::from_utf8_lossy(line);
+        // An answer may be JSON as well, on one line: the name and title of a session, for example.
+        let is_event = |event: &Value| !self.speaks_plainly || events::is_own(event);
+        match serde_json::from_str::<Value>(&line) {
+            Ok(event @ Value::Object(_)) if is_event(&event) => (self.read)(output, &event),
+            _ => output.add_plain(&line, self.speaks_plainly),
+        }
+    }
+
+    /// The program's own files and folders.
+    pub(super) fn own_stores(&'static self, env: &BTreeMap<String, String>) -> Vec<OwnStore> {
+        let home = env.get("HOME").map(PathBuf::from);
+        let place = |store: &ProgramStore| {
+            let from_env =
+                env.get(store.variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+            let place = from_env.or_else(|| Some(home.as_ref()?.join(store.in_home)))?;
+            Some(if store.then.is_empty() { place } else { place.join(store.then) })
+        };
+        let paths = self.stores.iter().filter_map(|store| Some((place(store)?, &store.keeps)));
+        let paths = paths.filter(|(place, _)| place.is_absolute() && Some(place) != home.as_ref());
+        paths.map(|(at, keeps)| OwnStore { at, keeps }).collect()
+    }
+
     /// The servers it may reach: its own, and those that the user allows.
     pub(super) fn reach(&self, reach: Reach) -> Reach {
         let Reach::Some { mut hosts, listed } = reach else { return Reach::All };

@@ -10,9 +10,9 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{ChildStdin, Command};
 
-use super::heard::Heard;
+use super::output::AgentOutput;
 use super::presets::Preset;
-use super::workplace::{OpenWay, Workplace};
+use super::workplace::{OpenAccess, Workplace};
 
 /// Maximum bytes of one line; longer lines are skipped.
 const LINE: usize = 16 * 1024 * 1024;
@@ -24,7 +24,7 @@ const COMPLAINTS: usize = 16 * 1024;
 const DRAIN: Duration = Duration::from_secs(1);
 
 /// The program to start.
-pub(super) struct Started<'a> {
+pub(super) struct Launch<'a> {
     /// The program's file.
     pub program: &'a Path,
     pub words: &'a [OsString],
@@ -36,7 +36,7 @@ pub(super) struct Started<'a> {
 
 /// How a run ended.
 #[derive(Debug)]
-pub(super) enum Ending {
+pub(super) enum ProgramEnd {
     /// The program exited.
     Exit(ExitStatus),
     /// The program was killed after this time limit.
@@ -49,30 +49,30 @@ pub(super) enum Ending {
 
 /// A run that has ended.
 #[derive(Debug)]
-pub(super) struct Ended {
-    pub heard: Heard,
-    pub ending: Ending,
+pub(super) struct FinishedRun {
+    pub output: AgentOutput,
+    pub ending: ProgramEnd,
     /// The end of its standard error.
     pub complaints: String,
 }
 
 /// Runs the program and waits for its end, at most `limit`.
 pub(super) async fn run(
-    started: &Started<'_>,
+    launch: &Launch<'_>,
     row: &Preset,
     limit: Option<Duration>,
-    way_out: Option<OpenWay>,
-) -> Ended {
-    let Workplace { folder, before, env, .. } = started.place;
+    way_out: Option<OpenAccess>,
+) -> FinishedRun {
+    let Workplace { folder, before, env, .. } = launch.place;
     let before = way_out.as_ref().map_or(before, |way| &way.before);
     #[cfg(unix)]
-    let inherited = way_out.as_ref().map(|way| way.descriptor);
+    let descriptor = way_out.as_ref().map(|way| way.descriptor);
     let more = if before.is_empty() { &[] } else { row.set_confined };
-    let mut all = before.iter().map(OsString::as_os_str).chain([started.program.as_os_str()]);
+    let mut all = before.iter().map(OsString::as_os_str).chain([launch.program.as_os_str()]);
     let mut command = Command::new(all.next().unwrap_or_default());
     command
         .args(all)
-        .args(started.words)
+        .args(launch.words)
         .current_dir(folder)
         .env_clear()
         .envs(env.iter().map(|(name, value)| (name, value)))
@@ -85,23 +85,23 @@ pub(super) async fn run(
     // SAFETY: `detach` runs between fork and exec; it makes system calls only, and neither
     // allocates nor takes a lock.
     unsafe {
-        command.pre_exec(move || detach(inherited));
+        command.pre_exec(move || detach(descriptor));
     }
-    let mut heard = Heard::default();
+    let mut output = AgentOutput::default();
     let mut complaints = Vec::new();
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
-            let ending = Ending::NotStarted(error);
-            return Ended { heard, ending, complaints: String::new() };
+            let ending = ProgramEnd::NotStarted(error);
+            return FinishedRun { output, ending, complaints: String::new() };
         }
     };
     let group = Group(child.id());
     let (input, out, err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let ending = {
-        let mut hearing = std::pin::pin!(listen(out, &mut heard, row));
+        let mut hearing = std::pin::pin!(listen(out, &mut output, row));
         let mut rest = std::pin::pin!(async {
-            tokio::join!(tell(input, started.input), keep_end(err, &mut complaints))
+            tokio::join!(tell(input, launch.input), keep_end(err, &mut complaints))
         });
         let mut slow = std::pin::pin!(async {
             match limit {
@@ -114,36 +114,36 @@ pub(super) async fn run(
                 way.serving.await;
             }
         });
-        let (mut heard_all, mut ended_rest, mut served) = (false, false, false);
+        let (mut output_done, mut rest_done, mut serving_done) = (false, false, false);
         let ending = loop {
             tokio::select! {
-                status = child.wait() => break status.map_or_else(Ending::NotStarted, Ending::Exit),
-                flood = &mut hearing, if !heard_all => match flood {
-                    true => break Ending::Flood,
-                    false => heard_all = true,
+                status = child.wait() => break status.map_or_else(ProgramEnd::NotStarted, ProgramEnd::Exit),
+                flood = &mut hearing, if !output_done => match flood {
+                    true => break ProgramEnd::Flood,
+                    false => output_done = true,
                 },
-                _ = &mut rest, if !ended_rest => ended_rest = true,
-                () = &mut serving, if !served => served = true,
-                () = &mut slow => break Ending::TimedOut(limit.unwrap_or_default()),
+                _ = &mut rest, if !rest_done => rest_done = true,
+                () = &mut serving, if !serving_done => serving_done = true,
+                () = &mut slow => break ProgramEnd::TimedOut(limit.unwrap_or_default()),
             }
         };
         drop(group);
         // Output from before its end may still be in the pipes.
-        let drained = async {
-            if !heard_all {
+        let drain = async {
+            if !output_done {
                 hearing.await;
             }
-            if !ended_rest {
+            if !rest_done {
                 rest.await;
             }
         };
-        if matches!(ending, Ending::Exit(_)) {
-            let _ = tokio::time::timeout(DRAIN, drained).await;
+        if matches!(ending, ProgramEnd::Exit(_)) {
+            let _ = tokio::time::timeout(DRAIN, drain).await;
         }
         ending
     };
-    heard.end(matches!(&ending, Ending::Exit(status) if status.success()));
-    Ended { heard, ending, complaints: String::from_utf8_lossy(&complaints).into_owned() }
+    output.end(matches!(&ending, ProgramEnd::Exit(status) if status.success()));
+    FinishedRun { output, ending, complaints: String::from_utf8_lossy(&complaints).into_owned() }
 }
 
 /// The process group of a run. Dropping it kills the processes that remain.
@@ -165,9 +165,9 @@ impl Drop for Group {
 /// without a terminal, and lets it inherit one descriptor. On Linux, the kernel kills the program
 /// when git-cowork ends.
 #[cfg(unix)]
-fn detach(inherited: Option<i32>) -> std::io::Result<()> {
+fn detach(descriptor: Option<i32>) -> std::io::Result<()> {
     rustix::process::setsid()?;
-    if let Some(number) = inherited {
+    if let Some(number) = descriptor {
         // SAFETY: the caller keeps the descriptor open until this process is started.
         let descriptor = unsafe { std::os::fd::BorrowedFd::borrow_raw(number) };
         rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::empty())?;
@@ -185,7 +185,11 @@ async fn tell(input: Option<ChildStdin>, text: &str) {
 }
 
 /// Reads the program's lines as they arrive. True if there is too much output.
-async fn listen(out: Option<impl AsyncRead + Unpin>, heard: &mut Heard, row: &Preset) -> bool {
+async fn listen(
+    out: Option<impl AsyncRead + Unpin>,
+    output: &mut AgentOutput,
+    row: &Preset,
+) -> bool {
     let Some(mut out) = out else { return false };
     let (mut line, mut skips, mut all) = (Vec::new(), false, 0);
     let mut buffer = vec![0; 64 * 1024];
@@ -202,7 +206,7 @@ async fn listen(out: Option<impl AsyncRead + Unpin>, heard: &mut Heard, row: &Pr
             }
             if pieces.peek().is_some() {
                 if !skips {
-                    heard.line(&line, row);
+                    row.read_line(output, &line);
                 }
                 line.clear();
                 skips = false;
@@ -210,17 +214,17 @@ async fn listen(out: Option<impl AsyncRead + Unpin>, heard: &mut Heard, row: &Pr
         }
     }
     if !skips && !line.is_empty() {
-        heard.line(&line, row);
+        row.read_line(output, &line);
     }
     false
 }
 
-async fn keep_end(err: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
+async fn keep_end(err: Option<impl AsyncRead + Unpin>, tail: &mut Vec<u8>) {
     let Some(mut err) = err else { return };
     let mut buffer = vec![0; 16 * 1024];
     while let Ok(n @ 1..) = err.read(&mut buffer).await {
-        kept.extend_from_slice(&buffer[..n]);
-        let excess = kept.len().saturating_sub(COMPLAINTS);
-        kept.drain(..excess);
+        tail.extend_from_slice(&buffer[..n]);
+        let excess = tail.len().saturating_sub(COMPLAINTS);
+        tail.drain(..excess);
     }
 }

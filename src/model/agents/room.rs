@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use tempfile::TempDir;
 
-use super::workplace::{AgentNeeds, Confines, OpenWay, Workplace};
+use super::workplace::{AgentNeeds, Confines, OpenAccess, Workplace};
 use crate::model::ModelError;
 use crate::model::meter::Notice;
 
@@ -16,18 +16,18 @@ use crate::model::meter::Notice;
 const REFUSED_MAX: usize = 20;
 
 /// The folder, and what was already reported about it.
-pub(super) struct Room {
+pub(super) struct EmptyFolder {
     folder: TempDir,
     confines: Option<Rc<dyn Confines>>,
     place: OnceCell<Workplace>,
     /// Whether the user was told how the program runs when it only answers, and when it works on
     /// files.
-    told: [Cell<bool>; 2],
+    reports: [Cell<bool>; 2],
     /// Refused servers that were reported.
-    refused: Rc<RefCell<BTreeSet<String>>>,
+    refused_servers: Rc<RefCell<BTreeSet<String>>>,
 }
 
-impl Room {
+impl EmptyFolder {
     /// Creates the folder. Nothing is confined yet.
     pub(super) fn new(confines: Option<Rc<dyn Confines>>) -> Result<Self, ModelError> {
         let folder = tempfile::Builder::new().prefix("cowork-agent-").tempdir();
@@ -35,8 +35,8 @@ impl Room {
             message: format!("cannot create a folder to run an agent program in: {error}"),
             hint: "free space in the temporary directory".to_owned(),
         })?;
-        let (told, refused) = (Default::default(), Rc::default());
-        Ok(Self { folder, confines, place: OnceCell::new(), told, refused })
+        let (reports, refused_servers) = (Default::default(), Rc::default());
+        Ok(Self { folder, confines, place: OnceCell::new(), reports, refused_servers })
     }
 
     /// The empty folder, for a program that is only inspected.
@@ -57,11 +57,11 @@ impl Room {
     }
 
     /// Describes how the program runs; none if that was already reported.
-    pub(super) fn told(&self, place: &Workplace, works: bool) -> Option<String> {
-        if self.told[usize::from(works)].replace(true) {
+    pub(super) fn describe_once(&self, place: &Workplace, works: bool) -> Option<String> {
+        if self.reports[usize::from(works)].replace(true) {
             return None;
         }
-        let what = match works {
+        let work = match works {
             true => "it works in a copy of the tree",
             false => "it receives only text, in an empty folder",
         };
@@ -70,7 +70,7 @@ impl Room {
             (false, Some(_)) => "it is confined like commands, and reaches its own servers only",
             (false, None) => "it is confined like commands, with network access",
         };
-        Some(format!("{what}; {how}"))
+        Some(format!("{work}; {how}"))
     }
 
     /// Opens the connection to its servers for one run, if it needs one. Refused servers are
@@ -80,20 +80,20 @@ impl Room {
         title: &str,
         place: &Workplace,
         notice: Option<&Notice>,
-    ) -> Result<Option<OpenWay>, ModelError> {
+    ) -> Result<Option<OpenAccess>, ModelError> {
         let Some(way_out) = &place.way_out else { return Ok(None) };
-        let (refused, notice) = (Rc::clone(&self.refused), notice.cloned());
-        let told: Notice = Rc::new(move |text: &str| {
-            let mut refused = refused.borrow_mut();
-            if refused.len() < REFUSED_MAX
-                && refused.insert(text.to_owned())
+        let (refused_servers, notice) = (Rc::clone(&self.refused_servers), notice.cloned());
+        let report: Notice = Rc::new(move |text: &str| {
+            let mut servers = refused_servers.borrow_mut();
+            if servers.len() < REFUSED_MAX
+                && servers.insert(text.to_owned())
                 && let Some(notice) = &notice
             {
                 notice(text);
             }
         });
-        let opened = way_out.open(&place.before, told);
-        opened.map(Some).map_err(|error| ModelError::Agent {
+        let access = way_out.open(&place.before, report);
+        access.map(Some).map_err(|error| ModelError::Agent {
             message: format!("cannot connect {title} to its server: {error}"),
             hint: "perhaps too many files are open; try again: git cowork resume".to_owned(),
         })

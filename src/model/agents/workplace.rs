@@ -1,12 +1,10 @@
 //! Where an agent program runs, and which files and variables of the user it needs there.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::rc::Rc;
 
-use super::presets::{Keeps, Preset};
 use crate::host::Host;
 use crate::model::ModelError;
 use crate::model::meter::Notice;
@@ -22,17 +20,17 @@ pub struct Workplace {
     /// All the variables it sees.
     pub env: Vec<(OsString, OsString)>,
     /// How it reaches servers, if it has its own network namespace.
-    pub way_out: Option<Rc<dyn WayOut>>,
+    pub way_out: Option<Rc<dyn ServerAccess>>,
 }
 
 /// How a confined program reaches its allowed servers.
-pub trait WayOut: std::fmt::Debug {
-    /// Opens a connection for one run; `before` is the confining command. `told` is called for each
+pub trait ServerAccess: std::fmt::Debug {
+    /// Opens a connection for one run; `before` is the confining command. `report` is called for each
     /// refused server.
     ///
     /// # Errors
     /// The connection cannot be opened.
-    fn open(&self, before: &[OsString], told: Notice) -> std::io::Result<OpenWay>;
+    fn open(&self, before: &[OsString], report: Notice) -> std::io::Result<OpenAccess>;
 }
 
 /// Confines the programs that only answer.
@@ -45,7 +43,7 @@ pub trait Confines {
 }
 
 /// An open connection for one run.
-pub struct OpenWay {
+pub struct OpenAccess {
     /// The command to put before the program to use this connection.
     pub before: Vec<OsString>,
     /// The number of the descriptor that the first process of this command inherits.
@@ -99,6 +97,22 @@ pub struct OwnStore {
     pub keeps: &'static Keeps,
 }
 
+/// Which of a confined program's changes to one of its own files or folders are kept. Everything
+/// else stays as the user left it: settings, hooks, commands, plugins and other things that are
+/// later run as the user.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Keeps {
+    /// True for a file, false for a folder.
+    pub is_file: bool,
+    /// Names in it whose changes are kept: credentials, conversations. Folders end with a slash; an
+    /// empty name stands for everything.
+    pub lasting: &'static [&'static str],
+    /// Names of folders without valuable content: they start empty and are discarded.
+    pub fresh: &'static [&'static str],
+    /// Folders of programs in the `lasting` folders: no changes to them are kept.
+    pub sealed: &'static [&'static str],
+}
+
 impl Reach {
     /// The command that allows the server in `url`, if `url` is an address and the server is not
     /// allowed yet.
@@ -121,26 +135,13 @@ impl Reach {
 }
 
 /// The program's file, or the first `node_modules` folder in its path if there is one.
-pub(super) fn installed(program: &Path) -> PathBuf {
+pub(super) fn package_path(program: &Path) -> PathBuf {
     const PACKAGES: &str = "node_modules";
     let names: Vec<_> = program.components().collect();
     match names.iter().position(|name| name.as_os_str() == PACKAGES) {
         Some(at) => names[..=at].iter().collect(),
         None => program.to_owned(),
     }
-}
-
-/// Returns a program's own files and folders.
-pub(super) fn stores(row: &Preset, env: &BTreeMap<String, String>) -> Vec<OwnStore> {
-    let home = env.get("HOME").map(PathBuf::from);
-    let place = |store: &super::presets::Store| {
-        let named = env.get(store.variable).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let place = named.or_else(|| Some(home.as_ref()?.join(store.in_home)))?;
-        Some(if store.then.is_empty() { place } else { place.join(store.then) })
-    };
-    let own = row.stores.iter().filter_map(|store| Some((place(store)?, &store.keeps)));
-    let own = own.filter(|(place, _)| place.is_absolute() && Some(place) != home.as_ref());
-    own.map(|(at, keeps)| OwnStore { at, keeps }).collect()
 }
 
 #[cfg(test)]
@@ -150,7 +151,7 @@ mod tests {
 
     fn places(name: &str, env: &[(&str, &str)]) -> Vec<String> {
         let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let places = stores(named(name), &env.collect());
+        let places = named(name).own_stores(&env.collect());
         places.into_iter().map(|store| store.at.display().to_string()).collect()
     }
 
@@ -168,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_package_includes_its_node_modules() {
-        let of = |path: &str| installed(Path::new(path)).display().to_string();
+        let of = |path: &str| package_path(Path::new(path)).display().to_string();
         assert_eq!(of("/h/.local/share/claude/2.1"), "/h/.local/share/claude/2.1");
         let packages = "/h/.npm/lib/node_modules";
         assert_eq!(of(&format!("{packages}/@openai/codex/bin/codex.js")), packages);

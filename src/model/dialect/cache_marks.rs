@@ -53,9 +53,9 @@ pub fn are_passed_on(base_url: &str, model: &str) -> bool {
 /// mark. Tools come before the system text, so the mark of that text covers them too.
 pub fn mark_chat(body: &mut Value) {
     let Some(messages) = list(body, "messages") else { return };
-    let ours = |message: &&mut Value| message["role"] == "user" || message["role"] == "tool";
+    let has_mark = |message: &&mut Value| message["role"] == "user" || message["role"] == "tool";
     messages.iter_mut().filter(|message| message["role"] == "system").take(1).for_each(mark_text);
-    messages.iter_mut().rev().filter(ours).take(TURNS).for_each(mark_text);
+    messages.iter_mut().rev().filter(has_mark).take(TURNS).for_each(mark_text);
 }
 
 fn mark_text(message: &mut Value) {

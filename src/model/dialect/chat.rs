@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::vendor::Manners;
+use super::vendor::VendorRules;
 use super::{
     CallPiece, Chunk, NO_ANSWER, Refusals, cache_marks, call_ids, is_thought, plain_schema,
     sendable, text, usage,
 };
 use crate::config::ModelConfig;
-use crate::model::{Message, Origin, Request, ToolSpec};
+use crate::model::{Message, ModelOrigin, Request, ToolSpec};
 
 /// Fields of an answer's message that are read here, or that no server needs back.
 const READ: [&str; 10] = [
@@ -25,48 +25,48 @@ const READ: [&str; 10] = [
 ];
 
 /// The request body.
-pub fn body(request: &Request, to: &Origin, refused: Refusals) -> Value {
-    let manners = Manners::of(to, refused.opaque);
+pub fn body(request: &Request, to: &ModelOrigin, refusals: Refusals) -> Value {
+    let manners = VendorRules::for_model(to, refusals.opaque);
     let mut body = Map::new();
     body.insert("model".into(), to.model.as_str().into());
     let mut messages: Vec<Value> = request.messages.iter().map(message).collect();
     manners.give_back(&request.messages, &mut messages);
-    if refused.short_ids || manners.takes_short_ids() {
+    if refusals.short_ids || manners.takes_short_ids() {
         call_ids::shorten(&mut messages);
     }
     body.insert("messages".into(), messages.into());
     body.extend(manners.parameters());
     if !request.tools.is_empty() {
-        let tools = request.tools.iter().map(|spec| tool(spec, refused.schema)).collect();
+        let tools = request.tools.iter().map(|spec| tool(spec, refusals.schema)).collect();
         body.insert("tools".into(), tools);
-        if !refused.parallel_tool_calls {
+        if !refusals.parallel_tool_calls {
             body.insert("parallel_tool_calls".into(), true.into());
         }
-        if refused.reasoning {
+        if refusals.reasoning {
             body.insert("reasoning_effort".into(), "none".into());
         }
     }
-    if !refused.temperature {
+    if !refusals.temperature {
         body.insert("temperature".into(), request.temperature.into());
     }
-    body.insert("stream".into(), (!refused.stream).into());
-    if !refused.stream && !refused.stream_options {
+    body.insert("stream".into(), (!refusals.stream).into());
+    if !refusals.stream && !refusals.stream_options {
         body.insert("stream_options".into(), json!({"include_usage": true}));
     }
     let mut body = Value::Object(body);
-    if !refused.cache && cache_marks::are_passed_on(&to.base_url, &to.model) {
+    if !refusals.cache && cache_marks::are_passed_on(&to.base_url, &to.model) {
         cache_marks::mark_chat(&mut body);
     }
     body
 }
 
 /// Adds the configured parameters.
-pub fn configure(body: &mut Map<String, Value>, config: &ModelConfig, refused: Refusals) {
+pub fn configure(body: &mut Map<String, Value>, config: &ModelConfig, refusals: Refusals) {
     if config.max_tokens > 0 {
-        let key = if refused.completion_tokens { "max_completion_tokens" } else { "max_tokens" };
-        body.insert(key.into(), refused.at_most(config.max_tokens).into());
+        let key = if refusals.completion_tokens { "max_completion_tokens" } else { "max_tokens" };
+        body.insert(key.into(), refusals.at_most(config.max_tokens).into());
     }
-    if !config.reasoning_effort.is_empty() && !refused.reasoning && !refused.bare {
+    if !config.reasoning_effort.is_empty() && !refusals.reasoning && !refusals.bare {
         body.insert("reasoning_effort".into(), config.reasoning_effort.as_str().into());
     }
 }
@@ -155,10 +155,10 @@ fn take_mark(fields: &mut Map<String, Value>) -> bool {
 }
 
 /// The fields of an object, except those in `read` and those that are null.
-fn fields_but(value: &Value, read: &[&str]) -> Map<String, Value> {
+fn fields_but(value: &Value, known_fields: &[&str]) -> Map<String, Value> {
     let fields = value.as_object().into_iter().flatten();
     fields
-        .filter(|(key, value)| !value.is_null() && !read.contains(&key.as_str()))
+        .filter(|(key, value)| !value.is_null() && !known_fields.contains(&key.as_str()))
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect()
 }
@@ -191,12 +191,12 @@ mod tests {
     use super::*;
     use crate::event::Usage;
     use crate::model::ToolCall;
-    use crate::model::testserver::request;
+    use crate::model::test_server::request;
 
     #[test]
     fn refused_parameters_are_left_out() {
         let mut request = request();
-        let full = body(&request, &Origin::new("u", "m"), Refusals::default());
+        let full = body(&request, &ModelOrigin::new("u", "m"), Refusals::default());
         assert_eq!(full["temperature"], 0.7);
         assert_eq!(full["parallel_tool_calls"], true);
         assert_eq!(full["stream_options"]["include_usage"], true);
@@ -206,12 +206,12 @@ mod tests {
             parallel_tool_calls: true,
             ..Refusals::default()
         };
-        let bare = body(&request, &Origin::new("u", "m"), refused);
+        let bare = body(&request, &ModelOrigin::new("u", "m"), refused);
         for key in ["temperature", "parallel_tool_calls", "stream_options"] {
             assert!(bare.get(key).is_none(), "{key}");
         }
         request.tools.clear();
-        let bare = body(&request, &Origin::new("u", "m"), Refusals::default());
+        let bare = body(&request, &ModelOrigin::new("u", "m"), Refusals::default());
         assert!(bare.get("tools").is_none() && bare.get("parallel_tool_calls").is_none());
     }
 
@@ -235,7 +235,7 @@ mod tests {
         configure(&mut sent, &config, Refusals::default().bare_minimum());
         assert_eq!(Value::Object(sent), json!({"max_tokens": 9}));
         let marks = |model: &str, refused| {
-            let to = Origin::new("https://openrouter.ai/api/v1", model);
+            let to = ModelOrigin::new("https://openrouter.ai/api/v1", model);
             body(&request(), &to, refused).to_string().matches("cache_control").count()
         };
         assert_eq!(marks("anthropic/claude-opus-5.5", Refusals::default()), 2);

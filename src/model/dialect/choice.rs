@@ -7,7 +7,7 @@ use crate::config::{ANTHROPIC, Api, ModelConfig};
 
 /// What an error of a server shows about its API dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Elsewhere {
+pub enum DialectHint {
     /// Use the other dialect, or this one without reasoning when tools are offered.
     OrWithoutReasoning,
     /// Do not use this dialect.
@@ -16,7 +16,7 @@ pub enum Elsewhere {
 
 /// The dialect of one model on one server. It changes at most once, and back if it must.
 #[derive(Debug)]
-pub struct Choice {
+pub struct DialectChoice {
     api: Api,
     learnt: Cell<Learnt>,
 }
@@ -34,9 +34,9 @@ struct Learnt {
     no_reasoning: bool,
 }
 
-impl Choice {
+impl DialectChoice {
     /// The dialect configured for a model.
-    pub fn of(config: &ModelConfig) -> Self {
+    pub fn configured(config: &ModelConfig) -> Self {
         let api = match config.api {
             Api::Auto if config.provider == ANTHROPIC => Api::Messages,
             api => api,
@@ -74,30 +74,30 @@ impl Choice {
     /// Records that the server answered, so it has the API of this dialect, whatever it says later.
     pub fn answered(&self) {
         let learnt = self.learnt.get();
-        let responded = learnt.responded || learnt.dialect == Dialect::Responses;
-        self.learnt.set(Learnt { responded, ..learnt });
+        let has_responses = learnt.responded || learnt.dialect == Dialect::Responses;
+        self.learnt.set(Learnt { responded: has_responses, ..learnt });
     }
 
     /// Follows what a server says about the dialect; returns the message for the user. None if
     /// nothing is left to try. No change is made twice, so this ends.
-    pub fn turn(&self, how: Elsewhere, model: &str) -> Option<String> {
+    pub fn turn(&self, how: DialectHint, model: &str) -> Option<String> {
         let mut now = self.learnt.get();
         let auto = self.api == Api::Auto;
         let line = match now.dialect {
             Dialect::Chat => {
-                now.chat_refuses |= how == Elsewhere::OrWithoutReasoning;
+                now.chat_refuses |= how == DialectHint::OrWithoutReasoning;
                 if auto && !now.no_responses && !now.responded {
                     now.dialect = Dialect::Responses;
                     Some(format!("using the Responses API for {model}, as its server requires"))
                 } else {
-                    self.without_reasoning(&mut now, how == Elsewhere::OrWithoutReasoning, model)
+                    self.without_reasoning(&mut now, how == DialectHint::OrWithoutReasoning, model)
                 }
             }
             Dialect::Responses if auto && !now.responded => {
                 now.no_responses = true;
                 now.dialect = Dialect::Chat;
-                let asked = now.chat_refuses;
-                self.without_reasoning(&mut now, asked, model).or_else(|| {
+                let must_drop = now.chat_refuses;
+                self.without_reasoning(&mut now, must_drop, model).or_else(|| {
                     let why = "the model server has no Responses API";
                     Some(format!("{why}: using chat completions for {model}"))
                 })
@@ -108,8 +108,8 @@ impl Choice {
         line
     }
 
-    fn without_reasoning(&self, now: &mut Learnt, asked: bool, model: &str) -> Option<String> {
-        if !asked || now.no_reasoning {
+    fn without_reasoning(&self, now: &mut Learnt, must_drop: bool, model: &str) -> Option<String> {
+        if !must_drop || now.no_reasoning {
             return None;
         }
         now.no_reasoning = true;
@@ -127,14 +127,14 @@ impl Choice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Elsewhere::{Only, OrWithoutReasoning};
+    use DialectHint::{Only, OrWithoutReasoning};
 
     const LOCAL: &str = "http://127.0.0.1:1/v1";
     const HOSTED: &str = "https://api.openai.com/v1";
 
     #[test]
     fn a_server_that_requires_responses_keeps_using_it() {
-        let choice = Choice::new(Api::Auto, LOCAL);
+        let choice = DialectChoice::new(Api::Auto, LOCAL);
         assert_eq!(choice.dialect(), Dialect::Chat);
         assert!(choice.turn(OrWithoutReasoning, "m").unwrap().contains("Responses"));
         assert_eq!(choice.dialect(), Dialect::Responses);
@@ -146,30 +146,30 @@ mod tests {
 
     #[test]
     fn reasoning_is_switched_off_once_if_only_chat_works() {
-        let choice = Choice::new(Api::Auto, LOCAL);
+        let choice = DialectChoice::new(Api::Auto, LOCAL);
         choice.turn(OrWithoutReasoning, "m").unwrap();
         let line = choice.turn(Only, "m").unwrap();
         assert!(line.contains("no Responses API") && line.contains("\"none\""), "{line}");
         assert_eq!((choice.dialect(), choice.gives_up_reasoning()), (Dialect::Chat, true));
         assert_eq!(choice.turn(OrWithoutReasoning, "m"), None);
 
-        let chat = Choice::new(Api::Chat, HOSTED);
+        let chat = DialectChoice::new(Api::Chat, HOSTED);
         let line = chat.turn(OrWithoutReasoning, "m").unwrap();
         assert!(line.starts_with("llm.api is \"chat\""), "{line}");
         assert_eq!((chat.dialect(), chat.gives_up_reasoning()), (Dialect::Chat, true));
         assert_eq!(chat.turn(OrWithoutReasoning, "m"), None);
-        assert_eq!(Choice::new(Api::Chat, HOSTED).turn(Only, "m"), None);
+        assert_eq!(DialectChoice::new(Api::Chat, HOSTED).turn(Only, "m"), None);
     }
 
     #[test]
     fn a_server_without_responses_gets_chat_requests() {
-        let choice = Choice::new(Api::Auto, HOSTED);
+        let choice = DialectChoice::new(Api::Auto, HOSTED);
         assert_eq!(choice.dialect(), Dialect::Responses);
         assert!(choice.turn(Only, "m").unwrap().contains("chat completions"));
         assert_eq!((choice.dialect(), choice.gives_up_reasoning()), (Dialect::Chat, false));
         assert!(choice.turn(OrWithoutReasoning, "m").unwrap().contains("\"none\""));
         assert_eq!((choice.dialect(), choice.gives_up_reasoning()), (Dialect::Chat, true));
-        assert_eq!(Choice::new(Api::Responses, LOCAL).turn(Only, "m"), None);
+        assert_eq!(DialectChoice::new(Api::Responses, LOCAL).turn(Only, "m"), None);
     }
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
         let of = |provider: &str, api| {
             let (provider, base_url) = (provider.to_owned(), LOCAL.to_owned());
             let config = ModelConfig { provider, base_url, api, ..ModelConfig::default() };
-            Choice::of(&config)
+            DialectChoice::configured(&config)
         };
         assert_eq!(of("anthropic", Api::Auto).dialect(), Dialect::Messages);
         assert_eq!(of("anthropic", Api::Auto).turn(Only, "m"), None);

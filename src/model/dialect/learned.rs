@@ -26,7 +26,7 @@ const MISSED: [&str; 3] = ["must be passed back", "missing `", "is missing"];
 
 /// What a server has said about fields of earlier answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Learned {
+pub struct LearnedFields {
     /// The refused fields of [`FIELDS`], one bit each.
     refused: u8,
     /// The server refuses all fields of earlier answers.
@@ -42,7 +42,7 @@ pub struct Learned {
 /// Fields with signed thoughts.
 const SIGNED: [&str; 2] = ["thinking_blocks", REASONING_DETAILS];
 
-impl Learned {
+impl LearnedFields {
     /// Nothing learned yet.
     #[cfg(test)]
     pub const NONE: Self =
@@ -56,7 +56,7 @@ impl Learned {
     /// Learns from a refusal that names a field; also returns the field's name, for a message.
     pub fn refusal(self, words: &str) -> Option<(&'static str, Self)> {
         let words = words.to_lowercase();
-        let says = |wanted: &[&str]| wanted.iter().any(|wanted| words.contains(wanted));
+        let says = |phrases: &[&str]| phrases.iter().any(|phrase| words.contains(phrase));
         let refuses_it = [
             "unsupported",
             "not supported",
@@ -74,11 +74,12 @@ impl Learned {
             return None;
         }
         if says(&["invalid `signature`", "`redacted_thinking` blocks in the latest"]) {
-            let unsigned = Self { unsigned: true, ..self };
-            return (!self.unsigned).then_some(("the signatures of thoughts", unsigned));
+            let learned_fields = Self { unsigned: true, ..self };
+            return (!self.unsigned).then_some(("the signatures of thoughts", learned_fields));
         }
-        let named: Vec<&str> = words.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-        let field = FIELDS.iter().find(|field| named.contains(field))?;
+        let identifiers: Vec<&str> =
+            words.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+        let field = FIELDS.iter().find(|field| identifiers.contains(field))?;
         self.without(bits(|other| other == *field), field)
     }
 
@@ -93,15 +94,15 @@ impl Learned {
     /// Learns from an error about a missing field; also returns its name, for a message.
     pub fn wish(self, words: &str) -> Option<(&'static str, Self)> {
         let words = words.to_lowercase();
-        if !MISSED.iter().any(|missed| words.contains(missed)) {
+        if !MISSED.iter().any(|phrase| words.contains(phrase)) {
             return None;
         }
         if words.contains("thought_signature") || words.contains("thoughtsignature") {
             let wish = Self { signature: true, ..self };
             return (!self.signature).then_some(("`thought_signature`", wish));
         }
-        let refused = self.all || self.refused & bits(|field| field == REASONING_CONTENT) != 0;
-        let new = !self.reasoning && !refused && words.contains(REASONING_CONTENT);
+        let is_refused = self.all || self.refused & bits(|field| field == REASONING_CONTENT) != 0;
+        let new = !self.reasoning && !is_refused && words.contains(REASONING_CONTENT);
         new.then_some(("`reasoning_content`", Self { reasoning: true, ..self }))
     }
 
@@ -116,8 +117,8 @@ impl Learned {
     }
 
     fn without(self, bits: u8, name: &'static str) -> Option<(&'static str, Self)> {
-        let refused = self.refused | bits;
-        (refused != self.refused).then_some((name, Self { refused, ..self }))
+        let bits_refused = self.refused | bits;
+        (bits_refused != self.refused).then_some((name, Self { refused: bits_refused, ..self }))
     }
 
     /// True if it refuses a field.
@@ -128,15 +129,15 @@ impl Learned {
     }
 }
 
-fn bits(wanted: impl Fn(&str) -> bool) -> u8 {
-    FIELDS.iter().enumerate().filter(|(_, field)| wanted(field)).map(|(n, _)| 1 << n).sum()
+fn bits(selects: impl Fn(&str) -> bool) -> u8 {
+    FIELDS.iter().enumerate().filter(|(_, field)| selects(field)).map(|(n, _)| 1 << n).sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const NONE: Learned = Learned::NONE;
+    const NONE: LearnedFields = LearnedFields::NONE;
 
     #[test]
     fn a_field_that_is_named_is_refused_once() {

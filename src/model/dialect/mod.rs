@@ -15,12 +15,12 @@ mod responses;
 pub mod vendor;
 
 pub use cache_marks::cost_more;
-pub use choice::{Choice, Elsewhere};
+pub use choice::{DialectChoice, DialectHint};
 pub use refusals::Refusals;
 use reqwest::Url;
 use serde_json::{Map, Value, json};
 
-use super::{Message, Origin, Request};
+use super::{Message, ModelOrigin, Request};
 use crate::config::ModelConfig;
 use crate::event::Usage;
 
@@ -64,28 +64,28 @@ impl Dialect {
     pub fn body(
         self,
         request: &Request,
-        to: &Origin,
+        to: &ModelOrigin,
         config: &ModelConfig,
-        refused: Refusals,
+        refusals: Refusals,
     ) -> Value {
         let (mut body, configure): (_, fn(&mut _, &_, _)) = match self {
-            Self::Chat => (chat::body(request, to, refused), chat::configure),
-            Self::Responses => (responses::body(request, to, refused), responses::configure),
-            Self::Messages => (messages::body(request, to, refused), messages::configure),
+            Self::Chat => (chat::body(request, to, refusals), chat::configure),
+            Self::Responses => (responses::body(request, to, refusals), responses::configure),
+            Self::Messages => (messages::body(request, to, refusals), messages::configure),
         };
         if let Some(fields) = body.as_object_mut() {
-            configure(fields, config, refused);
+            configure(fields, config, refusals);
             lay_over(fields, &config.extra_body);
         }
         body
     }
 
     /// Returns a reader for one answer.
-    pub fn reader(self) -> Reader {
+    pub fn reader(self) -> AnswerReader {
         match self {
-            Self::Chat => Reader::Chat,
-            Self::Responses => Reader::Responses(responses::Reader::default()),
-            Self::Messages => Reader::Messages(messages::Reader::default()),
+            Self::Chat => AnswerReader::Chat,
+            Self::Responses => AnswerReader::Responses(responses::ResponsesReader::default()),
+            Self::Messages => AnswerReader::Messages(messages::MessagesReader::default()),
         }
     }
 }
@@ -103,16 +103,16 @@ fn lay_over(below: &mut Map<String, Value>, fields: &Map<String, Value>) {
 
 /// Reads the events of one answer, in order.
 #[derive(Debug)]
-pub enum Reader {
+pub enum AnswerReader {
     /// Each chunk is complete in itself.
     Chat,
     /// Skips text of a whole item that already came in pieces.
-    Responses(responses::Reader),
+    Responses(responses::ResponsesReader),
     /// Joins the pieces of each block.
-    Messages(messages::Reader),
+    Messages(messages::MessagesReader),
 }
 
-impl Reader {
+impl AnswerReader {
     /// Reads a chunk or a whole answer. Unknown content is ignored.
     pub fn chunk(&mut self, value: &Value) -> Chunk {
         match self {
@@ -129,8 +129,8 @@ impl Reader {
             Self::Responses(_) => responses::error(value),
         }
         .or_else(|| {
-            let named = value.get("error").is_some_and(|error| !error.is_null());
-            (named || value["object"] == "error").then_some(value)
+            let has_error = value.get("error").is_some_and(|error| !error.is_null());
+            (has_error || value["object"] == "error").then_some(value)
         })
     }
 
@@ -157,7 +157,7 @@ const NO_ANSWER: &str = "(no answer)";
 fn sendable(arguments: &str) -> String {
     match (serde_json::from_str(arguments), super::arguments::parse(arguments)) {
         (Ok(Value::Object(_)), _) => arguments.to_owned(),
-        (_, Ok(read)) => Value::Object(read).to_string(),
+        (_, Ok(object)) => Value::Object(object).to_string(),
         (_, Err(_)) => json!({"invalid_json": arguments}).to_string(),
     }
 }
@@ -248,17 +248,26 @@ fn text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Array(parts) => {
-            let said = parts.iter().filter(|part| !is_thought(part));
-            said.filter_map(|part| part.get("text")).filter_map(Value::as_str).collect()
+            let visible = parts.iter().filter(|part| !is_thought(part));
+            visible.filter_map(|part| part.get("text")).filter_map(Value::as_str).collect()
         }
         _ => String::new(),
     }
 }
 
+/// The type of an event, item or block; empty if it has none.
+fn kind(value: &Value) -> &str {
+    word(value, "type")
+}
+
+/// A text in an object; empty if it is missing.
+fn word<'a>(value: &'a Value, key: &str) -> &'a str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
 /// True if a content part is a thought: `thinking` (Mistral), `reasoning` and similar types.
 pub fn is_thought(part: &Value) -> bool {
-    let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
-    ["thinking", "reasoning", "thought"].iter().any(|word| kind.contains(word))
+    ["thinking", "reasoning", "thought"].iter().any(|word| kind(part).contains(word))
 }
 
 fn usage(value: &Value) -> Option<Usage> {
@@ -283,7 +292,7 @@ fn usage(value: &Value) -> Option<Usage> {
 
 /// Estimates the usage, for a server that does not count it: four characters a token.
 pub fn estimate(request: &Request, answer_chars: usize) -> Usage {
-    let said = |message: &Message| match message {
+    let length = |message: &Message| match message {
         Message::System { content } | Message::User { content } | Message::Tool { content, .. } => {
             content.chars().count()
         }
@@ -293,7 +302,7 @@ pub fn estimate(request: &Request, answer_chars: usize) -> Usage {
             content.chars().count() + calls + opaque.as_ref().map_or(0, |opaque| opaque.size())
         }
     };
-    let messages: usize = request.messages.iter().map(said).sum();
+    let messages: usize = request.messages.iter().map(length).sum();
     let tools: usize = request.tools.iter().map(|t| chat::tool(t, false).to_string().len()).sum();
     let tokens = |chars: usize| chars.div_ceil(4) as u64;
     Usage { input: tokens(messages + tools), output: tokens(answer_chars), cached: 0 }

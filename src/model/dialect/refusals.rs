@@ -1,6 +1,6 @@
 //! What a server has refused, so that it is no longer sent, and how refusals are recognised.
 
-use super::learned::Learned;
+use super::learned::LearnedFields;
 
 /// What a server has refused, so that it is no longer sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Refusals {
     /// No streaming.
     pub stream: bool,
     /// What was learned about fields of earlier answers.
-    pub opaque: Learned,
+    pub opaque: LearnedFields,
     /// Thinking cannot be combined with tools: `reasoning_effort` is "none" (chat).
     pub reasoning: bool,
     /// No encrypted thoughts (Responses).
@@ -83,7 +83,7 @@ impl Refusals {
             return Some(("max_tokens", Self { completion_tokens: true, ..self }));
         }
         if let Some(limit) = token_limit(message)
-            && self.max_tokens.is_none_or(|known| limit < known)
+            && self.max_tokens.is_none_or(|other| limit < other)
         {
             return Some(("such a large max_tokens", Self { max_tokens: Some(limit), ..self }));
         }
@@ -121,7 +121,7 @@ mod tests {
         parallel_tool_calls: false,
         schema: false,
         stream: false,
-        opaque: Learned::NONE,
+        opaque: LearnedFields::NONE,
         reasoning: false,
         include: false,
         item_ids: false,
@@ -186,7 +186,8 @@ mod tests {
 
     #[test]
     fn a_new_conversation_thinks_again() {
-        let (_, opaque) = Learned::NONE.refusal("Invalid `signature` in `thinking` block").unwrap();
+        let (_, opaque) =
+            LearnedFields::NONE.refusal("Invalid `signature` in `thinking` block").unwrap();
         let refused = Refusals { thinking: true, cache: true, opaque, ..NONE };
         assert!(refused.opaque.refuses("thinking_blocks"));
         assert_eq!(refused.for_new_conversation(), Refusals { cache: true, ..NONE });

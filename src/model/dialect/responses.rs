@@ -9,46 +9,47 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::{
-    CallPiece, Chunk, NO_ANSWER, Refusals, call_ids, messages, plain_schema, sendable, usage,
+    CallPiece, Chunk, NO_ANSWER, Refusals, call_ids, kind, messages, plain_schema, sendable, usage,
+    word,
 };
 use crate::config::ModelConfig;
-use crate::model::{Message, Opaque, Origin, Request, ToolCall, ToolSpec};
+use crate::model::{Message, ModelOrigin, Opaque, Request, ToolCall, ToolSpec};
 
 /// The request body. The system prompt is the first item, not `instructions`: not every server
 /// supports that field, and the cache works on the beginning of the input.
-pub fn body(request: &Request, to: &Origin, refused: Refusals) -> Value {
+pub fn body(request: &Request, to: &ModelOrigin, refusals: Refusals) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), to.model.as_str().into());
     body.insert("store".into(), false.into());
-    if !refused.include {
+    if !refusals.include {
         body.insert("include".into(), json!(["reasoning.encrypted_content"]));
     }
     let mut items: Vec<Value> =
-        request.messages.iter().flat_map(|message| input(message, to, refused)).collect();
-    if refused.short_ids {
+        request.messages.iter().flat_map(|message| input(message, to, refusals)).collect();
+    if refusals.short_ids {
         call_ids::shorten(&mut items);
     }
     body.insert("input".into(), items.into());
     if !request.tools.is_empty() {
-        let tools = request.tools.iter().map(|spec| tool(spec, refused.schema)).collect();
+        let tools = request.tools.iter().map(|spec| tool(spec, refusals.schema)).collect();
         body.insert("tools".into(), tools);
-        if !refused.parallel_tool_calls {
+        if !refusals.parallel_tool_calls {
             body.insert("parallel_tool_calls".into(), true.into());
         }
     }
-    if !refused.temperature {
+    if !refusals.temperature {
         body.insert("temperature".into(), request.temperature.into());
     }
-    body.insert("stream".into(), (!refused.stream).into());
+    body.insert("stream".into(), (!refusals.stream).into());
     Value::Object(body)
 }
 
 /// Adds the configured parameters.
-pub fn configure(body: &mut Map<String, Value>, config: &ModelConfig, refused: Refusals) {
+pub fn configure(body: &mut Map<String, Value>, config: &ModelConfig, refusals: Refusals) {
     if config.max_tokens > 0 {
-        body.insert("max_output_tokens".into(), refused.at_most(config.max_tokens).into());
+        body.insert("max_output_tokens".into(), refusals.at_most(config.max_tokens).into());
     }
-    if !config.reasoning_effort.is_empty() && !refused.bare {
+    if !config.reasoning_effort.is_empty() && !refusals.bare {
         body.insert("reasoning".into(), json!({"effort": config.reasoning_effort}));
     }
 }
@@ -64,16 +65,17 @@ fn tool(spec: &ToolSpec, plain: bool) -> Value {
 }
 
 /// The items for a message.
-fn input(message: &Message, to: &Origin, refused: Refusals) -> Vec<Value> {
+fn input(message: &Message, to: &ModelOrigin, refusals: Refusals) -> Vec<Value> {
     match message {
         Message::System { content } => vec![json!({"role": "system", "content": content})],
         Message::User { content } => vec![json!({"role": "user", "content": content})],
         Message::Tool { tool_call_id, content } => vec![json!({
             "type": "function_call_output", "call_id": call_id(tool_call_id), "output": content})],
         Message::Assistant { content, tool_calls, opaque } => {
-            let own = opaque.as_ref().filter(|opaque| opaque.origin == *to && !refused.items);
-            match own.filter(|opaque| stand_for(opaque, tool_calls)) {
-                Some(opaque) => as_they_came(opaque, refused),
+            let own_answer =
+                opaque.as_ref().filter(|opaque| opaque.origin == *to && !refusals.items);
+            match own_answer.filter(|opaque| stand_for(opaque, tool_calls)) {
+                Some(opaque) => as_they_came(opaque, refusals),
                 None => plain(content, tool_calls),
             }
         }
@@ -84,19 +86,19 @@ fn input(message: &Message, to: &Origin, refused: Refusals) -> Vec<Value> {
 /// servers accept. Calls found in the text are not in the items.
 fn stand_for(opaque: &Opaque, tool_calls: &[ToolCall]) -> bool {
     let calls = opaque.items.iter().filter(|item| kind(item) == "function_call");
-    let said = calls.map(|item| (word(item, "call_id"), word(item, "arguments")));
-    let known = tool_calls.iter().map(|call| (call.id.as_str(), call.arguments.as_str()));
+    let item_calls = calls.map(|item| (word(item, "call_id"), word(item, "arguments")));
+    let message_calls = tool_calls.iter().map(|call| (call.id.as_str(), call.arguments.as_str()));
     !opaque.items.is_empty()
         && !opaque.items.iter().any(messages::is_block)
-        && said.eq(known)
+        && item_calls.eq(message_calls)
         && tool_calls.iter().all(|call| sendable(&call.arguments) == call.arguments)
 }
 
-fn as_they_came(opaque: &Opaque, refused: Refusals) -> Vec<Value> {
+fn as_they_came(opaque: &Opaque, refusals: Refusals) -> Vec<Value> {
     let mut items = opaque.items.clone();
     // A thought without content is only an id, and the server stored nothing for it.
     items.retain(|item| kind(item) != "reasoning" || is_thought(item));
-    if refused.item_ids {
+    if refusals.item_ids {
         for item in items.iter_mut().filter_map(Value::as_object_mut) {
             item.remove("id");
         }
@@ -118,8 +120,8 @@ fn plain(content: &str, tool_calls: &[ToolCall]) -> Vec<Value> {
         json!({"type": "function_call", "call_id": call_id(&call.id), "name": call.name,
                "arguments": sendable(&call.arguments)})
     });
-    let said = !silent || tool_calls.is_empty();
-    said.then_some(text).into_iter().chain(calls).collect()
+    let has_text = !silent || tool_calls.is_empty();
+    has_text.then_some(text).into_iter().chain(calls).collect()
 }
 
 /// A call's id, cut to 64 characters, which servers accept: some gateways add a signature to ids.
@@ -130,18 +132,18 @@ fn call_id(id: &str) -> &str {
 /// Reads the events of one answer. Text that came in pieces is not read again from the complete
 /// item that follows; other text is.
 #[derive(Debug, Default)]
-pub struct Reader {
+pub struct ResponsesReader {
     /// Items whose text or arguments came in pieces.
-    heard: BTreeSet<u64>,
+    received_items: BTreeSet<u64>,
     /// Calls that were announced.
-    opened: BTreeSet<u64>,
+    announced_calls: BTreeSet<u64>,
     /// The item that sent text last.
     spoke: Option<u64>,
     items: usize,
-    called: bool,
+    has_calls: bool,
 }
 
-impl Reader {
+impl ResponsesReader {
     /// Reads an event or a whole answer.
     pub fn chunk(&mut self, event: &Value) -> Chunk {
         let at = event.get("output_index").and_then(Value::as_u64).unwrap_or(0);
@@ -149,14 +151,14 @@ impl Reader {
         let part = |name: &str| event.get(name).unwrap_or(&nothing);
         match kind(event) {
             "response.output_text.delta" => {
-                Chunk { text: self.said(at, word(event, "delta")), ..Chunk::default() }
+                Chunk { text: self.paragraph(at, word(event, "delta")), ..Chunk::default() }
             }
             "response.refusal.delta" => {
-                self.heard.insert(at);
+                self.received_items.insert(at);
                 Chunk { refusal: word(event, "delta").to_owned(), ..Chunk::default() }
             }
-            "response.function_call_arguments.delta" if self.opened.contains(&at) => {
-                self.heard.insert(at);
+            "response.function_call_arguments.delta" if self.announced_calls.contains(&at) => {
+                self.received_items.insert(at);
                 let arguments = word(event, "delta").to_owned();
                 let piece = CallPiece { index: Some(at), arguments, ..CallPiece::default() };
                 Chunk { calls: vec![piece], ..Chunk::default() }
@@ -177,8 +179,8 @@ impl Reader {
     }
 
     /// Text of an item; after text of another item a new paragraph starts.
-    fn said(&mut self, at: u64, text: &str) -> String {
-        self.heard.insert(at);
+    fn paragraph(&mut self, at: u64, text: &str) -> String {
+        self.received_items.insert(at);
         if text.is_empty() {
             return String::new();
         }
@@ -190,7 +192,7 @@ impl Reader {
     fn opens(&mut self, at: u64, item: &Value) -> Chunk {
         match kind(item) {
             "function_call" => {
-                self.opened.insert(at);
+                self.announced_calls.insert(at);
                 let (id, name) = (word(item, "call_id").to_owned(), word(item, "name").to_owned());
                 let piece = CallPiece { index: Some(at), id, name, ..CallPiece::default() };
                 Chunk { calls: vec![piece], ..Chunk::default() }
@@ -204,17 +206,17 @@ impl Reader {
     fn item(&mut self, at: u64, item: &Value) -> Chunk {
         self.items += 1;
         let mut chunk = match kind(item) {
-            "message" if !self.heard.contains(&at) => {
+            "message" if !self.received_items.contains(&at) => {
                 let (text, refusal) = (parts(item, "text"), parts(item, "refusal"));
-                Chunk { text: self.said(at, &text), refusal, ..Chunk::default() }
+                Chunk { text: self.paragraph(at, &text), refusal, ..Chunk::default() }
             }
             "function_call" => {
-                self.called = true;
-                let mut chunk = match self.opened.contains(&at) {
+                self.has_calls = true;
+                let mut chunk = match self.announced_calls.contains(&at) {
                     true => Chunk::default(),
                     false => self.opens(at, item),
                 };
-                if self.heard.insert(at) {
+                if self.received_items.insert(at) {
                     let arguments = word(item, "arguments").to_owned();
                     let piece = CallPiece { index: Some(at), arguments, ..CallPiece::default() };
                     chunk.calls.push(piece);
@@ -240,16 +242,16 @@ impl Reader {
         if self.items == 0 {
             let output = response.get("output").and_then(Value::as_array);
             for (at, item) in (0..).zip(output.into_iter().flatten()) {
-                let of_item = self.item(at, item);
-                chunk.text.push_str(&of_item.text);
-                chunk.refusal.push_str(&of_item.refusal);
-                chunk.calls.extend(of_item.calls);
-                chunk.items.extend(of_item.items);
+                let part = self.item(at, item);
+                chunk.text.push_str(&part.text);
+                chunk.refusal.push_str(&part.refusal);
+                chunk.calls.extend(part.calls);
+                chunk.items.extend(part.items);
             }
         }
         let why = response.pointer("/incomplete_details/reason").and_then(Value::as_str);
         let reason = match why {
-            _ if word(response, "status") != "incomplete" && self.called => "tool_calls",
+            _ if word(response, "status") != "incomplete" && self.has_calls => "tool_calls",
             _ if word(response, "status") != "incomplete" => "stop",
             None | Some("max_output_tokens") => "length",
             Some(why) => why,
@@ -270,8 +272,8 @@ pub fn error(value: &Value) -> Option<&Value> {
 
 /// True if a JSON document is a whole answer, and not only the beginning of one.
 pub fn is_answer(value: &Value) -> bool {
-    let ended = matches!(word(value, "status"), "" | "completed" | "incomplete");
-    ended && value.get("output").is_some_and(Value::is_array)
+    let is_complete = matches!(word(value, "status"), "" | "completed" | "incomplete");
+    is_complete && value.get("output").is_some_and(Value::is_array)
 }
 
 /// Joins the parts of one kind in a message.
@@ -284,26 +286,18 @@ fn model(response: &Value) -> Option<String> {
     response.get("model").and_then(Value::as_str).map(str::to_owned)
 }
 
-fn kind(value: &Value) -> &str {
-    word(value, "type")
-}
-
-fn word<'a>(value: &'a Value, key: &str) -> &'a str {
-    value.get(key).and_then(Value::as_str).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::event::Usage;
-    use crate::model::testserver::request;
+    use crate::model::test_server::request;
 
-    fn origin() -> Origin {
-        Origin::new("http://127.0.0.1:1/v1", "m")
+    fn origin() -> ModelOrigin {
+        ModelOrigin::new("http://127.0.0.1:1/v1", "m")
     }
 
     fn read(events: &[Value]) -> Chunk {
-        let mut reader = Reader::default();
+        let mut reader = ResponsesReader::default();
         Chunk::joined(events.iter().map(|event| reader.chunk(event)))
     }
 
@@ -371,7 +365,7 @@ mod tests {
     fn items_are_sent_back_only_to_their_origin_and_unchanged() {
         let items = vec![thought(), message_item("Let me look."), call_item("c1", r#"{"a": 1}"#)];
         let message = |model: &str| {
-            let origin = Origin::new("http://127.0.0.1:1/v1", model);
+            let origin = ModelOrigin::new("http://127.0.0.1:1/v1", model);
             let opaque = Opaque { origin, items: items.clone(), ..Opaque::default() };
             said("Let me look.", &[("c1", r#"{"a": 1}"#)], Some(opaque))
         };

@@ -7,15 +7,15 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::learned::{Learned, REASONING, REASONING_CONTENT, REASONING_DETAILS};
-use crate::model::{Message, Opaque, Origin, pieces};
+use super::learned::{LearnedFields, REASONING, REASONING_CONTENT, REASONING_DETAILS};
+use crate::model::{Message, ModelOrigin, Opaque, pieces};
 
 /// Gemini accepts this instead of a signature (see its documentation on thought signatures).
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// Which fields of its own answers are sent back to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Back {
+enum ReturnRule {
     /// All, unchanged.
     All,
     /// None: it sends none, and refuses unknown fields.
@@ -44,7 +44,7 @@ enum Fill {
 
 /// The messages in which fields are sent back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Where {
+enum ReturnScope {
     Everywhere,
     /// In messages that call tools.
     Calls,
@@ -53,23 +53,29 @@ enum Where {
 }
 
 /// The exceptions of one server, or of a model on any server.
-struct Row {
+struct VendorRow {
     /// The end of the host name; empty for any host.
     host: &'static str,
     /// Part of the model's name; empty for any model.
     model: &'static str,
-    back: Back,
-    at: Where,
+    back: ReturnRule,
+    at: ReturnScope,
     fill: Fill,
 }
 
-const fn row(host: &'static str, model: &'static str, back: Back, at: Where, fill: Fill) -> Row {
-    Row { host, model, back, at, fill }
+const fn row(
+    host: &'static str,
+    model: &'static str,
+    back: ReturnRule,
+    at: ReturnScope,
+    fill: Fill,
+) -> VendorRow {
+    VendorRow { host, model, back, at, fill }
 }
 
 /// The first row that matches is used.
-const ROWS: [Row; 18] = {
-    use {Back::*, Where::*};
+const ROWS: [VendorRow; 18] = {
+    use {ReturnRule::*, ReturnScope::*};
     const NO: Fill = Fill::Nothing;
     [
         row("openai.com", "", Nothing, Everywhere, NO),
@@ -98,30 +104,31 @@ const UNSIGNED: [&str; 2] = ["gemini-1", "gemini-2"];
 
 /// How earlier answers are sent back to one server.
 #[derive(Debug)]
-pub struct Manners<'a> {
-    origin: &'a Origin,
-    learned: Learned,
-    back: Back,
-    at: Where,
+pub struct VendorRules<'a> {
+    origin: &'a ModelOrigin,
+    learned_fields: LearnedFields,
+    back: ReturnRule,
+    at: ReturnScope,
     fill: Fill,
 }
 
-impl<'a> Manners<'a> {
+impl<'a> VendorRules<'a> {
     /// The rules for a model, including what was learned about it.
-    pub fn of(origin: &'a Origin, learned: Learned) -> Self {
+    pub fn for_model(origin: &'a ModelOrigin, learned: LearnedFields) -> Self {
         let url = reqwest::Url::parse(&origin.base_url).ok();
         let host = url.as_ref().and_then(reqwest::Url::host_str).unwrap_or_default();
         let model = origin.model.to_lowercase();
-        let fits = |row: &&Row| {
+        let fits = |row: &&VendorRow| {
             let sub = host.strip_suffix(row.host);
-            let here =
+            let host_fits =
                 sub.is_some_and(|sub| row.host.is_empty() || sub.is_empty() || sub.ends_with('.'));
-            here && model.contains(row.model)
+            host_fits && model.contains(row.model)
         };
         let row = ROWS.iter().find(fits);
-        let (back, at, fill) = row.map_or((Back::All, Where::Everywhere, Fill::Nothing), |row| {
-            (row.back, row.at, row.fill)
-        });
+        let (back, at, fill) = row
+            .map_or((ReturnRule::All, ReturnScope::Everywhere, Fill::Nothing), |row| {
+                (row.back, row.at, row.fill)
+            });
         let fill = match fill {
             _ if learned.wants_reasoning() => Fill::Reasoning,
             Fill::Nothing if learned.wants_signatures() => Fill::Signature,
@@ -133,50 +140,51 @@ impl<'a> Manners<'a> {
             }
             fill => fill,
         };
-        Self { origin, learned, back, at, fill }
+        Self { origin, learned_fields: learned, back, at, fill }
     }
 
     /// True if call ids must be short: Mistral refuses longer ones.
     pub fn takes_short_ids(&self) -> bool {
-        self.back == Back::Content
+        self.back == ReturnRule::Content
     }
 
     /// Parameters that the server needs besides the messages.
     pub fn parameters(&self) -> Map<String, Value> {
         match self.back {
             // Otherwise the server removes the thoughts that are sent back.
-            Back::Tags => Map::from_iter([("clear_thinking".to_owned(), false.into())]),
+            ReturnRule::Tags => Map::from_iter([("clear_thinking".to_owned(), false.into())]),
             _ => Map::new(),
         }
     }
 
-    /// Adds to the messages in `sent` the fields of the original answers that the server needs
+    /// Adds to the messages in `bodies` the fields of the original answers that the server needs
     /// back.
-    pub fn give_back(&self, messages: &[Message], sent: &mut [Value]) {
+    pub fn give_back(&self, messages: &[Message], bodies: &mut [Value]) {
         // The calls of the server's own answers.
-        let mut own: HashSet<&String> = HashSet::new();
-        let spoken_to = messages.iter().rposition(|m| matches!(m, Message::User { .. }));
-        for (at, (message, sent)) in messages.iter().zip(sent).enumerate() {
+        let mut own_calls: HashSet<&String> = HashSet::new();
+        let last_user = messages.iter().rposition(|m| matches!(m, Message::User { .. }));
+        for (at, (message, sent)) in messages.iter().zip(bodies).enumerate() {
             let Some(fields) = sent.as_object_mut() else { continue };
             match message {
                 Message::Assistant { opaque, tool_calls, .. } => {
-                    let ours = opaque.as_deref().filter(|opaque| opaque.origin == *self.origin);
-                    let here = match self.at {
-                        Where::Everywhere => true,
-                        Where::Calls => !tool_calls.is_empty(),
-                        Where::OpenTurn => spoken_to.is_none_or(|spoken_to| at > spoken_to),
+                    let own_answer =
+                        opaque.as_deref().filter(|opaque| opaque.origin == *self.origin);
+                    let is_in_scope = match self.at {
+                        ReturnScope::Everywhere => true,
+                        ReturnScope::Calls => !tool_calls.is_empty(),
+                        ReturnScope::OpenTurn => last_user.is_none_or(|spoken_to| at > spoken_to),
                     };
-                    if ours.is_some() {
-                        own.extend(tool_calls.iter().map(|call| &call.id));
+                    if own_answer.is_some() {
+                        own_calls.extend(tool_calls.iter().map(|call| &call.id));
                     }
-                    match ours {
-                        Some(opaque) if here => self.restore(opaque, fields),
+                    match own_answer {
+                        Some(opaque) if is_in_scope => self.restore(opaque, fields),
                         Some(_) => {}
                         None => calls_of(fields).for_each(|call| plain_id(call, "id")),
                     }
                     self.fill(fields);
                 }
-                Message::Tool { tool_call_id, .. } if !own.contains(tool_call_id) => {
+                Message::Tool { tool_call_id, .. } if !own_calls.contains(tool_call_id) => {
                     plain_id(fields, "tool_call_id");
                 }
                 _ => {}
@@ -184,75 +192,76 @@ impl<'a> Manners<'a> {
         }
     }
 
-    fn restore(&self, opaque: &Opaque, sent: &mut Map<String, Value>) {
+    fn restore(&self, opaque: &Opaque, body: &mut Map<String, Value>) {
         for (key, value) in &opaque.message {
-            let wanted = match self.back {
-                Back::All => true,
-                Back::Nothing => false,
-                Back::Content => key == "content",
-                Back::Not(field) => key != field,
-                Back::Details => {
+            let goes_back = match self.back {
+                ReturnRule::All => true,
+                ReturnRule::Nothing => false,
+                ReturnRule::Content => key == "content",
+                ReturnRule::Not(field) => key != field,
+                ReturnRule::Details => {
                     key != REASONING || !opaque.message.contains_key(REASONING_DETAILS)
                 }
-                Back::Tags => key == "content",
+                ReturnRule::Tags => key == "content",
             };
-            if wanted && !self.learned.refuses(key) {
-                sent.insert(key.clone(), value.clone());
+            if goes_back && !self.learned_fields.refuses(key) {
+                body.insert(key.clone(), value.clone());
             }
         }
-        if let (Back::Tags, Some(Value::String(thought))) =
+        if let (ReturnRule::Tags, Some(Value::String(thought))) =
             (self.back, opaque.message.get(REASONING))
         {
-            let said = sent.get("content").and_then(Value::as_str).unwrap_or_default();
-            let content = format!("<think>{thought}</think>{said}");
-            sent.insert("content".into(), content.into());
+            let text = body.get("content").and_then(Value::as_str).unwrap_or_default();
+            let content = format!("<think>{thought}</think>{text}");
+            body.insert("content".into(), content.into());
         }
-        if matches!(self.back, Back::Nothing | Back::Content) {
+        if matches!(self.back, ReturnRule::Nothing | ReturnRule::Content) {
             return;
         }
-        for call in calls_of(sent) {
+        for call in calls_of(body) {
             let id = call.get("id").and_then(Value::as_str).unwrap_or_default();
-            let Some(kept) = opaque.calls.get(id) else { continue };
-            let kept = kept.iter().filter(|(key, _)| !self.learned.refuses(key));
-            let kept = kept.map(|(key, value)| (key.clone(), value.clone())).collect();
-            pieces::join(call, kept);
+            let Some(fields) = opaque.calls.get(id) else { continue };
+            let known_fields = fields.iter().filter(|(key, _)| !self.learned_fields.refuses(key));
+            let known_fields =
+                known_fields.map(|(key, value)| (key.clone(), value.clone())).collect();
+            pieces::join(call, known_fields);
         }
     }
 
     /// Adds what the server requires, if the message does not contain it.
-    fn fill(&self, sent: &mut Map<String, Value>) {
-        let Some(first) = calls_of(sent).next().and_then(|call| call.get("id").cloned()) else {
+    fn fill(&self, body: &mut Map<String, Value>) {
+        let Some(first) = calls_of(body).next().and_then(|call| call.get("id").cloned()) else {
             return;
         };
         match self.fill {
             Fill::Nothing => {}
             Fill::Reasoning => {
-                if !self.learned.refuses(REASONING_CONTENT) {
-                    sent.entry(REASONING_CONTENT).or_insert_with(|| "".into());
+                if !self.learned_fields.refuses(REASONING_CONTENT) {
+                    body.entry(REASONING_CONTENT).or_insert_with(|| "".into());
                 }
             }
             Fill::Signature => {
-                let signed = |call: &mut Map<String, Value>| {
+                let has_signature = |call: &mut Map<String, Value>| {
                     call.get("extra_content").and_then(|extra| extra.pointer(SIGNATURE)).is_some()
                 };
                 if first.as_str().is_some_and(|id| id.contains(SIGNED_ID))
-                    || calls_of(sent).any(signed)
-                    || self.learned.refuses("extra_content")
+                    || calls_of(body).any(has_signature)
+                    || self.learned_fields.refuses("extra_content")
                 {
                     return;
                 }
-                if let Some(call) = calls_of(sent).next() {
+                if let Some(call) = calls_of(body).next() {
                     let extra = json!({"google": {"thought_signature": NO_SIGNATURE}});
                     call.insert("extra_content".into(), extra);
                 }
             }
             Fill::Details => {
-                if !self.learned.refuses(REASONING_DETAILS) {
+                if !self.learned_fields.refuses(REASONING_DETAILS) {
                     let detail = json!([{
                         "type": "reasoning.encrypted", "data": NO_SIGNATURE, "id": first,
                         "format": "google-gemini-v1", "index": 0,
                     }]);
-                    sent.entry(REASONING_DETAILS).or_insert(detail);
+                    body.entry(REASONING_DETAILS).or_insert(detail);
                 }
             }
         }
@@ -274,8 +283,8 @@ fn plain_id(fields: &mut Map<String, Value>, key: &str) {
     }
 }
 
-fn calls_of(sent: &mut Map<String, Value>) -> impl Iterator<Item = &mut Map<String, Value>> {
-    let calls = sent.get_mut("tool_calls").and_then(Value::as_array_mut);
+fn calls_of(body: &mut Map<String, Value>) -> impl Iterator<Item = &mut Map<String, Value>> {
+    let calls = body.get_mut("tool_calls").and_then(Value::as_array_mut);
     calls.into_iter().flatten().filter_map(Value::as_object_mut)
 }
 
@@ -284,7 +293,7 @@ mod tests {
     use super::*;
     use crate::model::dialect::Refusals;
     use crate::model::dialect::chat::body;
-    use crate::model::testserver::request;
+    use crate::model::test_server::request;
     use crate::model::{Request, ToolCall};
 
     const FIELDS: &str = r#"{"content": "<think>t</think>said", "reasoning_content": "t",
@@ -295,7 +304,7 @@ mod tests {
     }
 
     /// An answer with these calls, and their results.
-    fn turn(said_by: &Origin, ids: &[&str]) -> Vec<Message> {
+    fn turn(said_by: &ModelOrigin, ids: &[&str]) -> Vec<Message> {
         let signature = object(json!({"extra_content": {"google": {"thought_signature": "s"}}}));
         let call = |id: &&str| ToolCall {
             id: (*id).into(),
@@ -322,7 +331,11 @@ mod tests {
 
     /// The assistant messages that a model receives for three answers: one with a call, one
     /// without, and, after a user message, one with two calls.
-    fn sent(said_by: &Origin, to: &Origin, learned: Learned) -> Vec<Map<String, Value>> {
+    fn sent(
+        said_by: &ModelOrigin,
+        to: &ModelOrigin,
+        learned: LearnedFields,
+    ) -> Vec<Map<String, Value>> {
         let mut request: Request = request();
         request.messages.extend(turn(said_by, &["a"]));
         request.messages.extend(turn(said_by, &[]));
@@ -352,8 +365,8 @@ mod tests {
 
     #[test]
     fn opaque_fields_are_sent_back_to_their_origin() {
-        let origin = Origin::new("http://127.0.0.1:8080/v1", "m");
-        let answers = sent(&origin, &origin, Learned::default());
+        let origin = ModelOrigin::new("http://127.0.0.1:8080/v1", "m");
+        let answers = sent(&origin, &origin, LearnedFields::default());
         let all = vec!["reasoning_content", "reasoning", "reasoning_details", "x"];
         assert_eq!(extra(&answers), [all.clone(), all.clone(), all]);
         assert!(answers.iter().all(|answer| answer["content"] == "<think>t</think>said"));
@@ -363,12 +376,12 @@ mod tests {
 
     #[test]
     fn opaque_fields_are_not_sent_to_other_models() {
-        let origin = Origin::new("http://127.0.0.1:8080/v1", "m");
+        let origin = ModelOrigin::new("http://127.0.0.1:8080/v1", "m");
         for to in [
-            Origin::new("http://127.0.0.1:8080/v1", "n"),
-            Origin::new("http://127.0.0.1:8081/v1", "m"),
+            ModelOrigin::new("http://127.0.0.1:8080/v1", "n"),
+            ModelOrigin::new("http://127.0.0.1:8081/v1", "m"),
         ] {
-            let answers = sent(&origin, &to, Learned::default());
+            let answers = sent(&origin, &to, LearnedFields::default());
             assert!(extra(&answers).concat().is_empty(), "{answers:?}");
             assert!(answers.iter().all(|answer| answer["content"] == "said"));
             assert_eq!(signature(&answers[0], 0), None);
@@ -399,26 +412,26 @@ mod tests {
             ("https://notdeepseek.com", "m", [ALL, ALL, ALL]),
         ];
         for (host, model, wanted) in cases {
-            let origin = Origin::new(host, model);
-            let answers = sent(&origin, &origin, Learned::default());
+            let origin = ModelOrigin::new(host, model);
+            let answers = sent(&origin, &origin, LearnedFields::default());
             assert_eq!(extra(&answers), wanted, "{host} {model}");
         }
-        let glm = Origin::new("https://api.cerebras.ai/v1", "zai-glm-4.7");
-        let manners = Manners::of(&glm, Learned::default());
+        let glm = ModelOrigin::new("https://api.cerebras.ai/v1", "zai-glm-4.7");
+        let manners = VendorRules::for_model(&glm, LearnedFields::default());
         assert_eq!(manners.parameters()["clear_thinking"], false);
-        assert!(extra(&sent(&glm, &glm, Learned::default())).concat().is_empty());
+        assert!(extra(&sent(&glm, &glm, LearnedFields::default())).concat().is_empty());
     }
 
     #[test]
     fn cerebras_gets_thoughts_in_the_content() {
-        let glm = Origin::new("https://api.cerebras.ai/v1", "zai-glm-4.7");
+        let glm = ModelOrigin::new("https://api.cerebras.ai/v1", "zai-glm-4.7");
         let opaque = Opaque {
             message: object(json!({"reasoning": "t"})),
             origin: glm.clone(),
             ..Opaque::default()
         };
         let mut sent = object(json!({"role": "assistant", "content": "said"}));
-        Manners::of(&glm, Learned::default()).restore(&opaque, &mut sent);
+        VendorRules::for_model(&glm, LearnedFields::default()).restore(&opaque, &mut sent);
         assert_eq!(
             Value::Object(sent),
             json!({"role": "assistant", "content": "<think>t</think>said"})
@@ -427,34 +440,34 @@ mod tests {
 
     #[test]
     fn fields_that_a_server_requires_are_added_to_other_models_answers() {
-        let other = Origin::new("http://127.0.0.1:8080/v1", "m");
+        let other = ModelOrigin::new("http://127.0.0.1:8080/v1", "m");
         for (host, model, signed) in [
             ("https://generativelanguage.googleapis.com/v1beta/openai", "gemini-3-pro", true),
             ("http://127.0.0.1:4000/v1", "gemini-flash-latest", true),
             ("https://generativelanguage.googleapis.com/v1beta/openai", "gemini-2.5-pro", false),
         ] {
-            let answers = sent(&other, &Origin::new(host, model), Learned::default());
+            let answers = sent(&other, &ModelOrigin::new(host, model), LearnedFields::default());
             let wanted = signed.then_some(NO_SIGNATURE);
             assert_eq!((signature(&answers[0], 0), signature(&answers[2], 0)), (wanted, wanted));
             assert_eq!(signature(&answers[2], 1), None, "{model}");
         }
-        let gemini = Origin::new("https://openrouter.ai/api/v1", "google/gemini-3.1-pro");
-        let answers = sent(&other, &gemini, Learned::default());
+        let gemini = ModelOrigin::new("https://openrouter.ai/api/v1", "google/gemini-3.1-pro");
+        let answers = sent(&other, &gemini, LearnedFields::default());
         let detail = json!([{"type": "reasoning.encrypted", "data": NO_SIGNATURE, "id": "b",
             "format": "google-gemini-v1", "index": 0}]);
         assert_eq!(answers[2]["reasoning_details"], detail);
         assert_eq!(extra(&answers)[1], [""; 0]);
-        let deepseek = Origin::new("https://api.deepseek.com/v1", "deepseek-v4-pro");
-        let answers = sent(&other, &deepseek, Learned::default());
+        let deepseek = ModelOrigin::new("https://api.deepseek.com/v1", "deepseek-v4-pro");
+        let answers = sent(&other, &deepseek, LearnedFields::default());
         assert_eq!(extra(&answers), [vec!["reasoning_content"], vec![], vec!["reasoning_content"]]);
         assert_eq!(answers[0]["reasoning_content"], "");
     }
 
     #[test]
     fn learned_refusals_are_applied() {
-        let origin = Origin::new("http://127.0.0.1:8080/v1", "m");
-        let other = Origin::new("http://127.0.0.1:8080/v1", "n");
-        let learned = Learned::default();
+        let origin = ModelOrigin::new("http://127.0.0.1:8080/v1", "m");
+        let other = ModelOrigin::new("http://127.0.0.1:8080/v1", "n");
+        let learned = LearnedFields::default();
         let (_, refused) = learned.refusal("reasoning_content is unsupported").unwrap();
         let answers = sent(&origin, &origin, refused);
         assert_eq!(extra(&answers)[0], ["reasoning", "reasoning_details", "x"]);

@@ -3,31 +3,28 @@
 
 use serde_json::Value;
 
-use super::json::{self, written_calls};
+use super::json::{self, FoundCalls, written_calls};
 use super::markup::{self, GLM, INVOKE, INVOKE_DSML, QWEN};
 use crate::model::arguments::tool_name;
 use crate::model::{ToolCall, ToolSpec};
 
-/// Calls at the start of a text, and their length in bytes.
-pub(super) type Found = Option<(Vec<ToolCall>, usize)>;
-
-struct Form {
+struct CallForm {
     opener: &'static str,
     /// The end of the form; if empty, it ends where its arguments end.
     closer: &'static str,
     /// Reads what follows the opener.
-    read: fn(&str, &str, &[ToolSpec]) -> Found,
+    read: fn(&str, &str, &[ToolSpec]) -> FoundCalls,
 }
 
 const fn form(
     opener: &'static str,
     closer: &'static str,
-    read: fn(&str, &str, &[ToolSpec]) -> Found,
-) -> Form {
-    Form { opener, closer, read }
+    read: fn(&str, &str, &[ToolSpec]) -> FoundCalls,
+) -> CallForm {
+    CallForm { opener, closer, read }
 }
 
-const FORMS: [Form; 14] = [
+const FORMS: [CallForm; 14] = [
     form("```", "```", fenced),
     // Hermes, Qwen, Qwen-Coder, GLM.
     form("<tool_call>", "</tool_call>", tool_call),
@@ -81,35 +78,35 @@ pub(super) fn extract(text: &str, tools: &[ToolSpec]) -> (String, Vec<ToolCall>)
     }
     let mut rest = String::new();
     let mut calls = Vec::new();
-    let mut left = text;
+    let mut remaining = text;
     loop {
-        let form = next_form(left);
-        let before = form.map_or(left, |(at, _)| &left[..at]);
-        if let Some((at, found, end)) = bare(left, before.len(), tools) {
-            rest.push_str(&left[..at]);
-            calls.extend(found);
-            left = &left[end..];
+        let form = next_form(remaining);
+        let before = form.map_or(remaining, |(at, _)| &remaining[..at]);
+        if let Some((at, bare_calls, end)) = bare(remaining, before.len(), tools) {
+            rest.push_str(&remaining[..at]);
+            calls.extend(bare_calls);
+            remaining = &remaining[end..];
             continue;
         }
         let Some((at, form)) = form else { break };
-        let inside = &left[at + form.opener.len()..];
-        if let Some((found, end)) = (form.read)(inside, form.closer, tools) {
-            rest.push_str(&left[..at]);
+        let inside = &remaining[at + form.opener.len()..];
+        if let Some((bare_calls, end)) = (form.read)(inside, form.closer, tools) {
+            rest.push_str(&remaining[..at]);
             unwrap_end(&mut rest);
-            calls.extend(found);
-            left = unwrapped(&inside[end..]);
+            calls.extend(bare_calls);
+            remaining = unwrapped(&inside[end..]);
         } else {
             // Not a call: keep it with its closer, which would otherwise look like an opener.
             let end = match inside.find(form.closer) {
                 Some(end) if !form.closer.is_empty() => end + form.closer.len(),
                 _ => 0,
             };
-            let kept = left.len() - inside.len() + end;
-            rest.push_str(&left[..kept]);
-            left = &left[kept..];
+            let length = remaining.len() - inside.len() + end;
+            rest.push_str(&remaining[..length]);
+            remaining = &remaining[length..];
         }
     }
-    rest.push_str(left);
+    rest.push_str(remaining);
     (rest.trim().to_owned(), calls)
 }
 
@@ -131,9 +128,9 @@ fn bare(text: &str, until: usize, tools: &[ToolSpec]) -> Option<(usize, Vec<Tool
     None
 }
 
-fn next_form(text: &str) -> Option<(usize, &'static Form)> {
-    let found = FORMS.iter().filter_map(|form| text.find(form.opener).map(|at| (at, form)));
-    found.min_by_key(|(at, _)| *at)
+fn next_form(text: &str) -> Option<(usize, &'static CallForm)> {
+    let forms = FORMS.iter().filter_map(|form| text.find(form.opener).map(|at| (at, form)));
+    forms.min_by_key(|(at, _)| *at)
 }
 
 fn unwrap_end(text: &mut String) {
@@ -149,8 +146,8 @@ fn unwrap_end(text: &mut String) {
 fn unwrapped(mut text: &str) -> &str {
     let begins = |text: &str| {
         let start = text.trim_start();
-        let found = WRAPPERS.iter().find(|wrapper| start.starts_with(**wrapper));
-        found.map(|wrapper| text.len() - start.len() + wrapper.len())
+        let wrapper_at = WRAPPERS.iter().find(|wrapper| start.starts_with(**wrapper));
+        wrapper_at.map(|wrapper| text.len() - start.len() + wrapper.len())
     };
     while let Some(begin) = begins(text) {
         text = &text[begin..];
@@ -172,12 +169,12 @@ fn call(name: &str, arguments: String, tools: &[ToolSpec]) -> Option<ToolCall> {
     Some(ToolCall { id: String::new(), name: name.to_owned(), arguments })
 }
 
-fn framed(inside: &str, closer: &str, tools: &[ToolSpec]) -> Found {
+fn framed(inside: &str, closer: &str, tools: &[ToolSpec]) -> FoundCalls {
     let (calls, end) = written_calls(inside, tools)?;
     Some((calls, end + closed(&inside[end..], closer)?))
 }
 
-fn fenced(inside: &str, closer: &str, tools: &[ToolSpec]) -> Found {
+fn fenced(inside: &str, closer: &str, tools: &[ToolSpec]) -> FoundCalls {
     let is_word = |word: &str| word.trim().chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
     // The rest of a fence's first line is its language.
     let at = match inside.split_once('\n') {
@@ -188,9 +185,9 @@ fn fenced(inside: &str, closer: &str, tools: &[ToolSpec]) -> Found {
     Some((calls, at + end))
 }
 
-fn tool_call(inside: &str, closer: &str, tools: &[ToolSpec]) -> Found {
-    if let Some(found) = framed(inside, closer, tools) {
-        return Some(found);
+fn tool_call(inside: &str, closer: &str, tools: &[ToolSpec]) -> FoundCalls {
+    if let Some(result) = framed(inside, closer, tools) {
+        return Some(result);
     }
     let Some(function) = inside.trim_start().strip_prefix("<function=") else {
         return markup::read(inside, &GLM, tools);
@@ -200,22 +197,22 @@ fn tool_call(inside: &str, closer: &str, tools: &[ToolSpec]) -> Found {
     Some((calls, end + closed(&inside[end..], closer).unwrap_or(0)))
 }
 
-fn qwen(inside: &str, _: &str, tools: &[ToolSpec]) -> Found {
+fn qwen(inside: &str, _: &str, tools: &[ToolSpec]) -> FoundCalls {
     markup::read(inside, &QWEN, tools)
 }
 
-fn invoke(inside: &str, _: &str, tools: &[ToolSpec]) -> Found {
+fn invoke(inside: &str, _: &str, tools: &[ToolSpec]) -> FoundCalls {
     markup::read(inside, &INVOKE, tools)
 }
 
-fn dsml(inside: &str, _: &str, tools: &[ToolSpec]) -> Found {
+fn dsml(inside: &str, _: &str, tools: &[ToolSpec]) -> FoundCalls {
     markup::read(inside, &INVOKE_DSML, tools)
 }
 
 /// A list of calls, or a name and arguments.
-fn mistral(inside: &str, closer: &str, tools: &[ToolSpec]) -> Found {
-    if let Some(found) = framed(inside, closer, tools) {
-        return Some(found);
+fn mistral(inside: &str, closer: &str, tools: &[ToolSpec]) -> FoundCalls {
+    if let Some(result) = framed(inside, closer, tools) {
+        return Some(result);
     }
     let (name, arguments) = inside.split_once("[ARGS]")?;
     let name = name.split("[CALL_ID]").next().unwrap_or_default();
@@ -225,7 +222,7 @@ fn mistral(inside: &str, closer: &str, tools: &[ToolSpec]) -> Found {
 }
 
 /// `functions.NAME:0`, and arguments.
-fn kimi(inside: &str, closer: &str, tools: &[ToolSpec]) -> Found {
+fn kimi(inside: &str, closer: &str, tools: &[ToolSpec]) -> FoundCalls {
     let (name, rest) = inside.split_once("<|tool_call_argument_begin|>")?;
     let (arguments, rest) = rest.split_once(closer)?;
     let call = call(name, arguments.trim().to_owned(), tools)?;
@@ -234,23 +231,23 @@ fn kimi(inside: &str, closer: &str, tools: &[ToolSpec]) -> Found {
 
 /// The name and arguments. Before V3.1: the word "function", the name on its own line, and the
 /// arguments in a fence.
-fn deepseek(inside: &str, closer: &str, tools: &[ToolSpec]) -> Found {
+fn deepseek(inside: &str, closer: &str, tools: &[ToolSpec]) -> FoundCalls {
     let (body, rest) = inside.split_once(closer)?;
     let (name, arguments) = body.split_once("<｜tool▁sep｜>")?;
-    let written = |name: &str, arguments: &str| {
+    let read_call = |name: &str, arguments: &str| {
         let arguments = arguments.trim();
         let bare = arguments.strip_prefix("```json").and_then(|text| text.strip_suffix("```"));
         call(name, bare.unwrap_or(arguments).trim().to_owned(), tools)
     };
-    let call = written(name, arguments).or_else(|| {
+    let call = read_call(name, arguments).or_else(|| {
         let (name, arguments) = arguments.split_once('\n')?;
-        written(name, arguments)
+        read_call(name, arguments)
     })?;
     Some((vec![call], inside.len() - rest.len()))
 }
 
 /// A name, a channel, the type of the message, and arguments.
-fn harmony(inside: &str, closer: &str, tools: &[ToolSpec]) -> Found {
+fn harmony(inside: &str, closer: &str, tools: &[ToolSpec]) -> FoundCalls {
     let (head, message) = inside.split_once("<|message|>")?;
     let name = head.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')).next()?;
     let (value, end) = json::value(message)?;

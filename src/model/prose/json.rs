@@ -5,9 +5,12 @@ use serde_json::{Map, Value};
 use crate::model::arguments::tool_name;
 use crate::model::{ToolCall, ToolSpec};
 
+/// Calls at the start of a text, and their length in bytes.
+pub(super) type FoundCalls = Option<(Vec<ToolCall>, usize)>;
+
 /// The calls at the start of `text` and where they end: one or several JSON values that consist
 /// only of calls to offered tools.
-pub(super) fn written_calls(text: &str, tools: &[ToolSpec]) -> Option<(Vec<ToolCall>, usize)> {
+pub(super) fn written_calls(text: &str, tools: &[ToolSpec]) -> FoundCalls {
     if !text.trim_start().starts_with(['{', '[']) {
         return None;
     }
@@ -43,13 +46,13 @@ fn call_of(fields: &Map<String, Value>, tools: &[ToolSpec]) -> Option<ToolCall> 
     }
     let name_keys = ["name", "tool", "tool_name", "function", "function_name"];
     let argument_keys = ["arguments", "parameters", "args", "input", "tool_input"];
-    let known = |key: &String| {
+    let is_call_key = |key: &String| {
         name_keys.contains(&key.as_str())
             || argument_keys.contains(&key.as_str())
             || matches!(key.as_str(), "id" | "type")
     };
     // Other keys belong to data that happens to have a name: a package.json is not a call.
-    if !fields.keys().all(known) {
+    if !fields.keys().all(is_call_key) {
         return None;
     }
     let name = name_keys.iter().find_map(|key| fields.get(*key)).and_then(Value::as_str)?;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::forms::Found;
+use super::json::FoundCalls;
 use crate::model::{ToolCall, ToolSpec};
 
 /// How a model writes one call.
@@ -62,7 +62,7 @@ pub(super) const GLM: Markup = Markup {
 };
 
 /// Reads the call at the start of `text`, which begins with its name.
-pub(super) fn read(text: &str, form: &Markup, tools: &[ToolSpec]) -> Found {
+pub(super) fn read(text: &str, form: &Markup, tools: &[ToolSpec]) -> FoundCalls {
     let name_ends = text.trim_start().find(form.name_ends)? + text.len() - text.trim_start().len();
     let name = text[..name_ends].trim();
     let tool = tools.iter().find(|tool| tool.name == name)?;
@@ -108,13 +108,13 @@ fn value_end(value: &str, form: &Markup) -> Option<usize> {
 fn typed(text: &str, key: &str, is_json: bool, lines: bool, tool: &ToolSpec) -> Value {
     let properties = tool.parameters.get("properties").and_then(|all| all.get(key));
     let kind = properties.and_then(|property| property.get("type")).and_then(Value::as_str);
-    let mut said = text;
+    let mut content = text;
     if lines {
-        said = said.strip_prefix('\n').unwrap_or(said);
-        said = said.strip_suffix('\n').unwrap_or(said);
+        content = content.strip_prefix('\n').unwrap_or(content);
+        content = content.strip_suffix('\n').unwrap_or(content);
     }
     match kind {
-        Some("string") if !is_json => said.into(),
-        _ => serde_json::from_str(text.trim()).unwrap_or_else(|_| said.into()),
+        Some("string") if !is_json => content.into(),
+        _ => serde_json::from_str(text.trim()).unwrap_or_else(|_| content.into()),
     }
 }

@@ -22,18 +22,19 @@ pub fn document_between_tags(text: &str) -> Option<&str> {
     // ASCII lower case keeps byte positions.
     let lower = text.to_ascii_lowercase();
     let starts: Vec<usize> = lower.match_indices(OPEN).map(|(at, _)| at + OPEN.len()).collect();
-    let mut found: Vec<(bool, bool, &str)> = Vec::new();
+    let mut candidates: Vec<(bool, bool, &str)> = Vec::new();
     for (number, start) in starts.iter().enumerate() {
         let end = starts.get(number + 1).map_or(text.len(), |next| next - OPEN.len());
-        let closed = lower[*start..end].find(CLOSE);
-        let document = text[*start..closed.map_or(end, |at| start + at)].trim();
+        let close = lower[*start..end].find(CLOSE);
+        let document = text[*start..close.map_or(end, |at| start + at)].trim();
         let has_heading = document.lines().any(|line| line.starts_with('#'));
         if !document.is_empty() {
-            found.push((has_heading, closed.is_some(), document));
+            candidates.push((has_heading, close.is_some(), document));
         }
     }
     // Of several equally good ones, the last.
-    let best = found.iter().max_by_key(|(has_heading, is_closed, _)| (*has_heading, *is_closed));
+    let best =
+        candidates.iter().max_by_key(|(has_heading, is_closed, _)| (*has_heading, *is_closed));
     best.map(|(_, _, document)| without_fence(document))
 }
 
@@ -70,8 +71,9 @@ pub fn whole_document(text: &str) -> Option<&str> {
 fn begins_record(heading: &str) -> bool {
     let id = heading.trim_start_matches('#').split_whitespace().next().unwrap_or_default();
     id.trim_end_matches(':').split_once('-').is_some_and(|(kind, number)| {
-        let all =
-            |text: &str, of: fn(&u8) -> bool| !text.is_empty() && text.as_bytes().iter().all(of);
+        let all = |text: &str, is_letter: fn(&u8) -> bool| {
+            !text.is_empty() && text.as_bytes().iter().all(is_letter)
+        };
         all(kind, u8::is_ascii_uppercase) && all(number, u8::is_ascii_digit)
     })
 }
@@ -135,9 +137,12 @@ pub fn adopt_calls(reply: &mut Reply, tools: &[ToolSpec], turn: u32) {
         return;
     }
     // Some models continue and invent the tool's result.
-    let own = reply.content.split_once(written_tools::RESULT.0).map(|(own, _)| own);
-    let found = own.map(|own| forms::extract(own, tools)).filter(|(_, calls)| !calls.is_empty());
-    let (rest, mut calls) = found.unwrap_or_else(|| forms::extract(&reply.content, tools));
+    let before_result =
+        reply.content.split_once(written_tools::RESULT.0).map(|(before_result, _)| before_result);
+    let extraction = before_result
+        .map(|before_result| forms::extract(before_result, tools))
+        .filter(|(_, calls)| !calls.is_empty());
+    let (rest, mut calls) = extraction.unwrap_or_else(|| forms::extract(&reply.content, tools));
     if calls.is_empty() {
         return;
     }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::random_cases::{cases, changed, corpus};
+use crate::test_random::{cases, changed, corpus};
 
 #[test]
 fn only_real_calls_are_found_in_any_text() {

@@ -1,4 +1,4 @@
-//! Random texts, records and documents (see [`random_cases`]).
+//! Random texts, records and documents (see [`test_random`]).
 
 use std::fmt::Write as _;
 
@@ -6,11 +6,11 @@ use super::super::*;
 use crate::artifact::{
     Category, Component, Criterion, Feature, Priority, Requirement, Task, TaskStatus,
 };
-use crate::random_cases;
+use crate::test_random;
 
 /// Runs a test with many random generators; a failure prints the seed of its case.
 pub(super) fn cases(mut test: impl FnMut(&mut Random)) {
-    random_cases::cases(|random| test(&mut Random(random.clone())));
+    test_random::cases(|random| test(&mut Random(random.clone())));
 }
 
 pub(super) struct Random(pub fastrand::Rng);

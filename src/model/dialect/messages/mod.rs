@@ -8,7 +8,9 @@ mod request;
 
 use serde_json::Value;
 
-pub use reader::{Reader, is_answer};
+use super::{kind, word};
+
+pub use reader::{MessagesReader, is_answer};
 pub use request::{body, configure};
 
 /// Types of blocks in an answer.
@@ -25,14 +27,6 @@ fn is_thought(block: &Value) -> bool {
 
 fn is_blank(block: &Value) -> bool {
     kind(block) == "text" && word(block, "text").trim().is_empty()
-}
-
-fn kind(value: &Value) -> &str {
-    word(value, "type")
-}
-
-fn word<'a>(value: &'a Value, key: &str) -> &'a str {
-    value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// The arguments of a call as the object that this API requires.

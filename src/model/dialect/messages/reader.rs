@@ -10,18 +10,18 @@ use crate::event::Usage;
 
 /// Reads the events of one answer, in order.
 #[derive(Debug, Default)]
-pub struct Reader {
-    open: BTreeMap<u64, Open>,
+pub struct MessagesReader {
+    open: BTreeMap<u64, OpenBlock>,
     /// The text block that sent text last.
     spoke: Option<u64>,
-    counted: Counted,
-    called: bool,
-    ended: bool,
+    counts: TokenCounts,
+    has_calls: bool,
+    is_over: bool,
 }
 
 /// A block that is not closed yet.
 #[derive(Debug)]
-struct Open {
+struct OpenBlock {
     block: Value,
     arguments: String,
 }
@@ -29,20 +29,20 @@ struct Open {
 /// Token counts; each is the maximum reported, since some servers count at the beginning, some at
 /// the end.
 #[derive(Clone, Copy, Debug, Default)]
-struct Counted {
+struct TokenCounts {
     input: u64,
     read: u64,
     written: u64,
     output: u64,
 }
 
-impl Counted {
+impl TokenCounts {
     fn hear(&mut self, usage: Option<&Value>) {
-        let of = |key: &str| usage.and_then(|u| u.get(key)).and_then(Value::as_u64).unwrap_or(0);
-        self.input = self.input.max(of("input_tokens"));
-        self.read = self.read.max(of("cache_read_input_tokens"));
-        self.written = self.written.max(of("cache_creation_input_tokens"));
-        self.output = self.output.max(of("output_tokens"));
+        let count = |key: &str| usage.and_then(|u| u.get(key)).and_then(Value::as_u64).unwrap_or(0);
+        self.input = self.input.max(count("input_tokens"));
+        self.read = self.read.max(count("cache_read_input_tokens"));
+        self.written = self.written.max(count("cache_creation_input_tokens"));
+        self.output = self.output.max(count("output_tokens"));
     }
 
     /// Adds cached tokens to the input: this API does not count tokens read from the cache or
@@ -54,7 +54,7 @@ impl Counted {
     }
 }
 
-impl Reader {
+impl MessagesReader {
     /// Reads an event or a whole answer. Unknown events are ignored, pings included.
     pub fn chunk(&mut self, event: &Value) -> Chunk {
         let at = event.get("index").and_then(Value::as_u64).unwrap_or(0);
@@ -66,37 +66,36 @@ impl Reader {
             "content_block_delta" => self.grows(at, part("delta")),
             "content_block_stop" => self.closes(at),
             "message_delta" => {
-                self.counted.hear(event.get("usage"));
+                self.counts.hear(event.get("usage"));
                 self.end(part("delta"))
             }
-            "message_stop" if !self.ended => {
-                self.end(&json!({"stop_reason": if self.called { "tool_use" } else { "end_turn" }}))
-            }
+            "message_stop" if !self.is_over => self
+                .end(&json!({"stop_reason": if self.has_calls { "tool_use" } else { "end_turn" }})),
             _ if is_answer(event) => self.whole(event),
             _ => Chunk::default(),
         }
     }
 
     fn begin(&mut self, message: &Value) -> Chunk {
-        self.counted.hear(message.get("usage"));
+        self.counts.hear(message.get("usage"));
         let model = message.get("model").and_then(Value::as_str).map(str::to_owned);
-        Chunk { model, usage: self.counted.usage(), ..Chunk::default() }
+        Chunk { model, usage: self.counts.usage(), ..Chunk::default() }
     }
 
     fn opens(&mut self, at: u64, block: &Value) -> Chunk {
         let mut chunk = Chunk::default();
         match kind(block) {
-            "text" => chunk.text = self.said(at, word(block, "text")),
+            "text" => chunk.text = self.paragraph(at, word(block, "text")),
             "thinking" => (chunk.quiet, chunk.thinking) = (Some(true), true),
             "redacted_thinking" => chunk.thinking = true,
             "tool_use" => {
-                self.called = true;
+                self.has_calls = true;
                 let (id, name) = (word(block, "id").to_owned(), word(block, "name").to_owned());
                 chunk.calls.push(CallPiece { index: Some(at), id, name, ..CallPiece::default() });
             }
             _ => {}
         }
-        self.open.insert(at, Open { block: block.clone(), arguments: String::new() });
+        self.open.insert(at, OpenBlock { block: block.clone(), arguments: String::new() });
         chunk
     }
 
@@ -124,13 +123,13 @@ impl Reader {
             }
         }
         match field {
-            "text" => Chunk { text: self.said(at, piece), ..Chunk::default() },
+            "text" => Chunk { text: self.paragraph(at, piece), ..Chunk::default() },
             _ => Chunk { thinking: true, ..Chunk::default() },
         }
     }
 
     fn closes(&mut self, at: u64) -> Chunk {
-        let Some(Open { mut block, arguments }) = self.open.remove(&at) else {
+        let Some(OpenBlock { mut block, arguments }) = self.open.remove(&at) else {
             return Chunk::default();
         };
         let mut chunk = Chunk { quiet: Some(false), ..Chunk::default() };
@@ -154,7 +153,7 @@ impl Reader {
 
     /// Text of a block. Adjacent text blocks are joined; after a thought in between, a new
     /// paragraph starts.
-    fn said(&mut self, at: u64, text: &str) -> String {
+    fn paragraph(&mut self, at: u64, text: &str) -> String {
         if text.is_empty() {
             return String::new();
         }
@@ -165,9 +164,9 @@ impl Reader {
 
     /// Reads the stop reason, if there is one.
     fn end(&mut self, delta: &Value) -> Chunk {
-        let mut chunk = Chunk { usage: self.counted.usage(), ..Chunk::default() };
+        let mut chunk = Chunk { usage: self.counts.usage(), ..Chunk::default() };
         let Some(reason) = delta.get("stop_reason").and_then(Value::as_str) else { return chunk };
-        self.ended = true;
+        self.is_over = true;
         if reason == "refusal" {
             let why = delta.pointer("/stop_details/explanation").and_then(Value::as_str);
             chunk.refusal = why.unwrap_or_default().to_owned();
@@ -214,7 +213,7 @@ mod tests {
     use super::*;
 
     fn read(events: &[Value]) -> Chunk {
-        let mut reader = Reader::default();
+        let mut reader = MessagesReader::default();
         Chunk::joined(events.iter().map(|event| reader.chunk(event)))
     }
 

@@ -9,7 +9,7 @@ use super::super::vendor::SIGNED_ID;
 use super::super::{Refusals, cache_marks, call_ids, plain_schema};
 use super::{input, is_blank, is_block, is_thought, kind, word};
 use crate::config::ModelConfig;
-use crate::model::{Message, Opaque, Origin, Request, ToolCall, ToolSpec};
+use crate::model::{Message, ModelOrigin, Opaque, Request, ToolCall, ToolSpec};
 
 /// Default limit of an answer in tokens: all Claude models of recent years support it, the largest
 /// included.
@@ -19,7 +19,7 @@ const MAX_TOKENS: u64 = 32_000;
 const HOTTEST: f64 = 1.0;
 
 /// The request body, without the fields that [`configure`] adds.
-pub fn body(request: &Request, to: &Origin, refused: Refusals) -> Value {
+pub fn body(request: &Request, to: &ModelOrigin, refusals: Refusals) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), to.model.as_str().into());
     let system: Vec<Value> = request.messages.iter().filter_map(rules).collect();
@@ -27,36 +27,36 @@ pub fn body(request: &Request, to: &Origin, refused: Refusals) -> Value {
         body.insert("system".into(), system.into());
     }
     if !request.tools.is_empty() {
-        let tools = request.tools.iter().map(|spec| tool(spec, refused.schema)).collect();
+        let tools = request.tools.iter().map(|spec| tool(spec, refusals.schema)).collect();
         body.insert("tools".into(), tools);
     }
-    let mut turns = Turns::of(&request.messages, to, refused);
-    if refused.short_ids {
+    let mut turns = Turns::build(&request.messages, to, refusals);
+    if refusals.short_ids {
         call_ids::shorten(&mut turns);
     }
     body.insert("messages".into(), turns.into());
-    if !refused.temperature && takes_temperature(&to.model) {
+    if !refusals.temperature && takes_temperature(&to.model) {
         body.insert("temperature".into(), request.temperature.min(HOTTEST).into());
     }
-    body.insert("stream".into(), (!refused.stream).into());
+    body.insert("stream".into(), (!refusals.stream).into());
     let mut body = Value::Object(body);
-    if !refused.cache && !cache_marks::cost_more(&to.model) {
+    if !refusals.cache && !cache_marks::cost_more(&to.model) {
         cache_marks::mark_messages(&mut body);
     }
     body
 }
 
 /// Adds the configured parameters, and those that are required.
-pub fn configure(body: &mut Map<String, Value>, config: &ModelConfig, refused: Refusals) {
+pub fn configure(body: &mut Map<String, Value>, config: &ModelConfig, refusals: Refusals) {
     let usual = MAX_TOKENS.min(config.context_window / 2);
     let most = if config.max_tokens > 0 { config.max_tokens } else { usual };
-    body.insert("max_tokens".into(), refused.at_most(most).into());
-    let effort = if refused.bare { "" } else { config.reasoning_effort.as_str() };
-    if effort == "none" || refused.thinking {
+    body.insert("max_tokens".into(), refusals.at_most(most).into());
+    let effort = if refusals.bare { "" } else { config.reasoning_effort.as_str() };
+    if effort == "none" || refusals.thinking {
         body.insert("thinking".into(), json!({"type": "disabled"}));
     } else if !effort.is_empty() {
         body.insert("output_config".into(), json!({"effort": effort}));
-        if !refused.adaptive {
+        if !refusals.adaptive {
             // A model that thinks accepts no temperature.
             body.remove("temperature");
             body.insert("thinking".into(), json!({"type": "adaptive"}));
@@ -99,16 +99,16 @@ fn tool(spec: &ToolSpec, plain: bool) -> Value {
 /// The turns of a conversation: user and assistant alternate, and turns without content are left
 /// out.
 struct Turns<'a> {
-    to: &'a Origin,
-    refused: Refusals,
+    to: &'a ModelOrigin,
+    refusals: Refusals,
     /// Calls that keep their original id.
-    own: HashSet<&'a str>,
+    kept_ids: HashSet<&'a str>,
     turns: Vec<(&'static str, Vec<Value>)>,
 }
 
 impl<'a> Turns<'a> {
-    fn of(messages: &'a [Message], to: &'a Origin, refused: Refusals) -> Vec<Value> {
-        let mut turns = Self { to, refused, own: HashSet::new(), turns: Vec::new() };
+    fn build(messages: &'a [Message], to: &'a ModelOrigin, refusals: Refusals) -> Vec<Value> {
+        let mut turns = Self { to, refusals, kept_ids: HashSet::new(), turns: Vec::new() };
         for message in messages {
             let (role, blocks) = match message {
                 Message::System { .. } => continue,
@@ -133,13 +133,13 @@ impl<'a> Turns<'a> {
             return;
         }
         match self.turns.last_mut() {
-            Some((last, said)) if *last == role => said.append(&mut blocks),
+            Some((last, blocks_so_far)) if *last == role => blocks_so_far.append(&mut blocks),
             _ => self.turns.push((role, blocks)),
         }
     }
 
     fn result(&self, id: &str, content: &str) -> Value {
-        let id = if self.own.contains(id) { id.to_owned() } else { plain_id(id) };
+        let id = if self.kept_ids.contains(id) { id.to_owned() } else { plain_id(id) };
         match content.trim() {
             "" => json!({"type": "tool_result", "tool_use_id": id}),
             _ => json!({"type": "tool_result", "tool_use_id": id, "content": content}),
@@ -152,11 +152,12 @@ impl<'a> Turns<'a> {
         calls: &'a [ToolCall],
         opaque: Option<&Opaque>,
     ) -> Vec<Value> {
-        let own = opaque.filter(|opaque| opaque.origin == *self.to && stand_for(opaque, calls));
-        let Some(opaque) = own else { return plain(content, calls) };
-        self.own.extend(calls.iter().map(|call| call.id.as_str()));
+        let own_answer =
+            opaque.filter(|opaque| opaque.origin == *self.to && stand_for(opaque, calls));
+        let Some(opaque) = own_answer else { return plain(content, calls) };
+        self.kept_ids.extend(calls.iter().map(|call| call.id.as_str()));
         let mut blocks = opaque.items.clone();
-        if self.refused.opaque.refuses("thinking_blocks") {
+        if self.refusals.opaque.refuses("thinking_blocks") {
             blocks.retain(|block| !is_thought(block));
         }
         blocks
@@ -166,10 +167,10 @@ impl<'a> Turns<'a> {
 /// True if the blocks match the conversation: they contain the same calls. Calls found in the text
 /// are not in the blocks.
 fn stand_for(opaque: &Opaque, calls: &[ToolCall]) -> bool {
-    let called = opaque.items.iter().filter(|block| kind(block) == "tool_use");
-    let called = called.map(|block| (word(block, "id"), block["input"].clone()));
-    let known = calls.iter().map(|call| (call.id.as_str(), input(&call.arguments)));
-    opaque.items.iter().any(is_block) && called.eq(known)
+    let block_calls = opaque.items.iter().filter(|block| kind(block) == "tool_use");
+    let block_calls = block_calls.map(|block| (word(block, "id"), block["input"].clone()));
+    let message_calls = calls.iter().map(|call| (call.id.as_str(), input(&call.arguments)));
+    opaque.items.iter().any(is_block) && block_calls.eq(message_calls)
 }
 
 /// Blocks for an answer of another model, or one whose own blocks do not match.
@@ -197,11 +198,11 @@ fn allowed(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::dialect::learned::Learned;
-    use crate::model::testserver::{config, request};
+    use crate::model::dialect::learned::LearnedFields;
+    use crate::model::test_server::{config, request};
 
-    fn origin() -> Origin {
-        Origin::new("https://api.anthropic.com/v1", "claude-sonnet-4-6")
+    fn origin() -> ModelOrigin {
+        ModelOrigin::new("https://api.anthropic.com/v1", "claude-sonnet-4-6")
     }
 
     fn call(id: &str, arguments: &str) -> ToolCall {
@@ -286,18 +287,18 @@ mod tests {
     #[test]
     fn thoughts_are_sent_back_only_to_their_origin_and_unchanged() {
         let messages = turn("toolu/1");
-        let turns = |to: &Origin, refused| Turns::of(&messages, to, refused);
+        let turns = |to: &ModelOrigin, refused| Turns::build(&messages, to, refused);
         let own = turns(&origin(), Refusals::default());
         let Message::Assistant { opaque: Some(opaque), .. } = &messages[0] else { panic!() };
         assert_eq!(own[0]["content"].to_string(), json!(opaque.items).to_string());
         assert_eq!(own[1]["content"][0]["tool_use_id"], "toolu/1");
-        let other = turns(&Origin::new("https://example.org/v1", "m"), Refusals::default());
+        let other = turns(&ModelOrigin::new("https://example.org/v1", "m"), Refusals::default());
         let plain = json!([{"type": "tool_use", "id": "toolu_1", "name": "read_file",
             "input": {"path": "a"}}]);
         assert_eq!(other[0]["content"], plain);
         assert_eq!(other[1]["content"][0]["tool_use_id"], "toolu_1");
         let (_, opaque) =
-            Learned::default().refusal("Invalid `signature` in `thinking` block").unwrap();
+            LearnedFields::default().refusal("Invalid `signature` in `thinking` block").unwrap();
         let refused = turns(&origin(), Refusals { opaque, ..Refusals::default() });
         assert_eq!(refused[0]["content"].as_array().unwrap().len(), 1, "{refused:?}");
         assert_eq!(refused[0]["content"][0]["id"], "toolu/1");
@@ -310,7 +311,7 @@ mod tests {
         };
         let said = |content: &str, tool_calls, opaque| {
             let message = Message::Assistant { content: content.into(), tool_calls, opaque };
-            Turns::of(&[message], &origin(), Refusals::default())
+            Turns::build(&[message], &origin(), Refusals::default())
         };
         // A call that was found in the text.
         let found = said("f", vec![call("call_1_1", "{}")], opaque(vec![text("f {}")]));
@@ -335,14 +336,14 @@ mod tests {
         messages.push(Message::User { content: "go on".into() });
         messages.extend(turn("toolu_1"));
         messages.push(Message::User { content: "faster".into() });
-        let turns = Turns::of(&messages, &origin(), Refusals::default());
+        let turns = Turns::build(&messages, &origin(), Refusals::default());
         let roles: Vec<&Value> = turns.iter().map(|turn| &turn["role"]).collect();
         assert_eq!(roles, ["user", "assistant", "user"]);
         assert_eq!(turns[0]["content"], json!([text("work"), text("go on")]));
         assert_eq!(turns[2]["content"][0]["type"], "tool_result");
         assert_eq!(turns[2]["content"][1], text("faster"));
         let silent = Message::Tool { tool_call_id: "a".into(), content: String::new() };
-        let turns = Turns::of(&[silent], &origin(), Refusals::default());
+        let turns = Turns::build(&[silent], &origin(), Refusals::default());
         assert!(turns[0]["content"][0].get("content").is_none(), "{turns:?}");
     }
 

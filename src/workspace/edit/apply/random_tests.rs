@@ -1,7 +1,7 @@
 //! Edits of randomly changed texts, compared with a simple replacement.
 
 use super::*;
-use crate::random_cases::{cases, changed, corpus, piece};
+use crate::test_random::{cases, changed, corpus, piece};
 
 #[test]
 fn any_edit_is_refused_or_replaces_its_passage() {

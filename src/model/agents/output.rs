@@ -1,10 +1,5 @@
-//! Reads what an agent program prints on its standard output: JSON lines, parsed leniently, because
-//! the event types change with every version; for a user's own command also plain text.
+//! What an agent program prints on its standard output: its answer, its usage, its error.
 
-use serde_json::Value;
-
-use super::events;
-use super::presets::Preset;
 use crate::event::Usage;
 
 /// Maximum bytes of plain text that are kept.
@@ -12,7 +7,7 @@ const PLAIN: usize = 1024 * 1024;
 
 /// The output of one run.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct AgentOutput {
     /// The last text that the program printed.
     pub text: String,
     /// The error that the program reported.
@@ -32,23 +27,15 @@ pub(super) struct Heard {
     plain: String,
 }
 
-impl Heard {
-    /// Reads one line, without its line end.
-    pub(super) fn line(&mut self, line: &[u8], row: &Preset) {
-        let line = String::from_utf8_lossy(line);
-        // An answer may be JSON as well, on one line: the name and title of a session, for example.
-        let is_event = |event: &Value| !row.speaks_plainly || events::is_own(event);
-        match serde_json::from_str::<Value>(&line) {
-            Ok(event @ Value::Object(_)) if is_event(&event) => (row.read)(self, &event),
-            _ => {
-                if !line.trim().is_empty() {
-                    line.trim().clone_into(&mut self.last_line);
-                }
-                if row.speaks_plainly && self.plain.len() + line.len() < PLAIN {
-                    self.plain.push_str(&line);
-                    self.plain.push('\n');
-                }
-            }
+impl AgentOutput {
+    /// Adds a line that is not an event; `is_answer` is true if it is part of the answer.
+    pub(super) fn add_plain(&mut self, line: &str, is_answer: bool) {
+        if !line.trim().is_empty() {
+            line.trim().clone_into(&mut self.last_line);
+        }
+        if is_answer && self.plain.len() + line.len() < PLAIN {
+            self.plain.push_str(line);
+            self.plain.push('\n');
         }
     }
 
@@ -61,16 +48,6 @@ impl Heard {
     }
 }
 
-/// A text in an event: `text(event, "/part/text")`.
-pub(super) fn text(event: &Value, place: &str) -> Option<String> {
-    event.pointer(place).and_then(Value::as_str).map(str::to_owned)
-}
-
-/// A number in an event; 0 if missing.
-pub(super) fn count(event: &Value, place: &str) -> u64 {
-    event.pointer(place).and_then(Value::as_u64).unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::presets::named;
@@ -79,8 +56,8 @@ mod tests {
     #[test]
     fn an_answer_of_ones_own_command_may_be_json_on_one_line() {
         let answer = |lines: &[&str], program: &str| {
-            let mut heard = Heard::default();
-            lines.iter().for_each(|line| heard.line(line.as_bytes(), named(program)));
+            let mut heard = AgentOutput::default();
+            lines.iter().for_each(|line| named(program).read_line(&mut heard, line.as_bytes()));
             heard.end(true);
             heard.text
         };

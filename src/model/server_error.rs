@@ -6,12 +6,11 @@ use std::time::{Duration, SystemTime};
 use serde_json::Value;
 
 use super::dialect::Refusals;
-use super::failure::Failure;
 use super::retry;
 
 /// A parsed error body.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct ServerError {
     /// The message.
     pub message: String,
     /// `code`, `type` and `status`, lower case.
@@ -131,7 +130,7 @@ const NO_KEY: [&str; 4] = ["api key", "api_key", "apikey", "no connected db"];
 const NO_MODEL: [&str; 5] =
     ["does not exist", "not found", "unknown model", "invalid model", "not a valid model"];
 
-impl Said {
+impl ServerError {
     /// Reads a body of any kind.
     pub fn read(body: &str) -> Self {
         match serde_json::from_str::<Value>(body) {
@@ -187,8 +186,8 @@ impl Said {
     }
 
     /// True if the error has one of these codes.
-    pub fn has_code(&self, wanted: &[&str]) -> bool {
-        self.codes.iter().any(|code| wanted.contains(&code.as_str()))
+    pub fn has_code(&self, codes: &[&str]) -> bool {
+        self.codes.iter().any(|code| codes.contains(&code.as_str()))
     }
 
     /// True if waiting does not help because the account has no credit left or is blocked.
@@ -268,23 +267,6 @@ impl Said {
         self.says(&["request too large"]) || more().unwrap_or(false)
     }
 
-    /// What the error says about fields of earlier answers: refused, or missing.
-    pub fn on_opaque(&self, sent: Refusals) -> Option<Failure> {
-        let words = self.words();
-        let of = |opaque| Refusals { opaque, ..sent };
-        if let Some((name, learned)) = sent.opaque.wish(&words) {
-            return Some(Failure::Missing { name, refusals: of(learned) });
-        }
-        let (name, learned) = sent.opaque.refusal(&words)?;
-        Some(Failure::Parameter { name, refusals: of(learned) })
-    }
-
-    /// Learns from an error that refuses a field without naming it.
-    pub fn on_something(&self, sent: Refusals) -> Option<Failure> {
-        let (name, opaque) = sent.opaque.refusal_of_something(&self.words())?;
-        Some(Failure::Parameter { name, refusals: Refusals { opaque, ..sent } })
-    }
-
     /// True if the error names neither a parameter nor anything else that a person can check.
     pub fn names_nothing(&self) -> bool {
         const KNOWN: [&str; 5] = [
@@ -295,51 +277,52 @@ impl Said {
             "model_not_found",
         ];
         let names = !self.param.is_empty() || self.message.contains('`');
-        let known = self.wants_key() || self.wants_header() || self.says(&NO_MODEL);
-        !names && !known && !self.has_code(&KNOWN)
+        let names_cause = self.wants_key() || self.wants_header() || self.says(&NO_MODEL);
+        !names && !names_cause && !self.has_code(&KNOWN)
     }
 
-    fn words(&self) -> String {
+    /// The parameter, the codes and the message.
+    pub fn words(&self) -> String {
         format!("{} {} {}", self.param, self.codes.join(" "), self.message)
     }
 
     /// The refused parameter, among those that were sent.
-    pub fn objects_to(&self, sent: Refusals) -> Option<(&'static str, Refusals)> {
+    pub fn objects_to(&self, refusals: Refusals) -> Option<(&'static str, Refusals)> {
         let message = format!("{} {}", self.param, self.message).to_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
-        let other = || sent.objection(&message);
-        if let Some(refused) = self.objects_to_items(&message, sent).or_else(other) {
-            return Some(refused);
+        let other = || refusals.objection(&message);
+        if let Some(refusal) = self.objects_to_items(&message, refusals).or_else(other) {
+            return Some(refusal);
         }
-        if !sent.short_ids && says(&["with a length of 9"]) {
-            return Some(("long call ids", Refusals { short_ids: true, ..sent }));
+        if !refusals.short_ids && says(&["with a length of 9"]) {
+            return Some(("long call ids", Refusals { short_ids: true, ..refusals }));
         }
         // Longer names first: "stream" is part of "stream_options".
         if says(&["stream_options", "include_usage"]) {
-            return (!sent.stream_options)
-                .then_some(("stream_options", Refusals { stream_options: true, ..sent }));
+            return (!refusals.stream_options)
+                .then_some(("stream_options", Refusals { stream_options: true, ..refusals }));
         }
         if says(&["parallel_tool_calls", "parallel tool calls", "parallel function"]) {
-            return (!sent.parallel_tool_calls).then_some((
+            return (!refusals.parallel_tool_calls).then_some((
                 "parallel_tool_calls",
-                Refusals { parallel_tool_calls: true, ..sent },
+                Refusals { parallel_tool_calls: true, ..refusals },
             ));
         }
-        if !sent.temperature && says(&["temperature"]) {
-            return Some(("temperature", Refusals { temperature: true, ..sent }));
+        if !refusals.temperature && says(&["temperature"]) {
+            return Some(("temperature", Refusals { temperature: true, ..refusals }));
         }
-        let has_word = |wanted: &[&str]| {
+        let has_word = |candidates: &[&str]| {
             let mut words = message.split(|c: char| !c.is_alphanumeric() && c != '_');
-            words.any(|word| wanted.contains(&word))
+            words.any(|word| candidates.contains(&word))
         };
         let schema = says(&["additionalproperties", "json schema", "invalid schema", "$schema"])
             || has_word(&["strict"])
             || self.param.starts_with("tools");
-        if !sent.schema && schema {
-            return Some(("the full tool schemas", Refusals { schema: true, ..sent }));
+        if !refusals.schema && schema {
+            return Some(("the full tool schemas", Refusals { schema: true, ..refusals }));
         }
         let streaming = has_word(&["stream", "streaming"]);
-        (!sent.stream && streaming).then_some(("stream", Refusals { stream: true, ..sent }))
+        (!refusals.stream && streaming).then_some(("stream", Refusals { stream: true, ..refusals }))
     }
 
     /// The refused parameter among those of requests without server state: the one that asks for
@@ -349,25 +332,28 @@ impl Said {
     pub fn objects_to_items(
         &self,
         message: &str,
-        sent: Refusals,
+        refusals: Refusals,
     ) -> Option<(&'static str, Refusals)> {
         let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
-        let encrypted = says(&["encrypted content", "encrypted_content"]);
-        if !sent.include && encrypted && (self.param == "include" || says(&["not supported"])) {
-            return Some(("encrypted thoughts", Refusals { include: true, ..sent }));
+        let names_encryption = says(&["encrypted content", "encrypted_content"]);
+        if !refusals.include
+            && names_encryption
+            && (self.param == "include" || says(&["not supported"]))
+        {
+            return Some(("encrypted thoughts", Refusals { include: true, ..refusals }));
         }
-        let foreign = encrypted && says(&["verified", "decrypted", "parsed", "not issued"]);
+        let foreign = names_encryption && says(&["verified", "decrypted", "parsed", "not issued"]);
         let lonely = says(&["without its required"]);
-        if !sent.items && (foreign || lonely || self.has_code(&["invalid_encrypted_content"])) {
-            return Some(("its own earlier output", Refusals { items: true, ..sent }));
+        if !refusals.items && (foreign || lonely || self.has_code(&["invalid_encrypted_content"])) {
+            return Some(("its own earlier output", Refusals { items: true, ..refusals }));
         }
-        if !says(&["item with id", "not persisted"]) || sent.items {
+        if !says(&["item with id", "not persisted"]) || refusals.items {
             return None;
         }
         // Some servers refuse ids of items that they do not store; some accept items only with ids.
-        Some(match sent.item_ids {
-            false => ("the ids of its own earlier output", Refusals { item_ids: true, ..sent }),
-            true => ("its own earlier output", Refusals { items: true, ..sent }),
+        Some(match refusals.item_ids {
+            false => ("the ids of its own earlier output", Refusals { item_ids: true, ..refusals }),
+            true => ("its own earlier output", Refusals { items: true, ..refusals }),
         })
     }
 }
@@ -416,7 +402,7 @@ mod tests {
 
     #[test]
     fn bodies_of_every_shape_are_quoted() {
-        let message = |body: &str| Said::read(body).message;
+        let message = |body: &str| ServerError::read(body).message;
         assert_eq!(message(r#"{"error":"no"}"#), "no");
         assert_eq!(message(r#"{"detail":"Not Found"}"#), "Not Found");
         assert_eq!(message(r#"[{"error":{"message":"m"}}]"#), "m");

@@ -5,18 +5,18 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use super::process::{self, Ended, Ending, Started};
+use super::process::{self, FinishedRun, Launch, ProgramEnd};
 use super::{AgentProgram, failure, presets, room};
 use crate::config::ModelConfig;
 use crate::model::ModelError;
-use crate::model::openai::BuildOptions;
+use crate::model::options::BuildOptions;
 
 /// Commands that check the sign-in, for programs that have one: exit 0 means signed in.
 const SIGN_IN: [(&str, &[&str]); 1] = [("codex", &["login", "status"])];
 
 /// The result of the inspection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct AgentInspection {
     /// The name to show to the user.
     pub title: String,
     /// Output of `--version`; none if the program does not support it.
@@ -31,44 +31,44 @@ pub struct Look {
 ///
 /// # Errors
 /// The program is not installed.
-pub async fn look(
+pub async fn inspect(
     config: &ModelConfig,
     options: BuildOptions,
     limit: Duration,
-) -> Result<Look, ModelError> {
+) -> Result<AgentInspection, ModelError> {
     let agent = AgentProgram::new(config, options)?;
     let Some(program) = agent.find() else { return Err(failure::missing(&agent)) };
-    let asked = async |words: &[&str]| ask(&agent, &program, words, limit).await;
+    let run = async |words: &[&str]| ask(&agent, &program, words, limit).await;
     // A user's own command may do anything with this argument.
     let version = match config.agent.is_empty() {
         true => None,
-        false => Some(asked(&["--version"]).await).filter(ended_well),
+        false => Some(run(&["--version"]).await).filter(ended_well),
     };
     let way = SIGN_IN.iter().find(|(name, _)| *name == config.agent);
-    let signed_in = match way {
-        Some((_, words)) => Some(ended_well(&asked(words).await)),
+    let signed_in_result = match way {
+        Some((_, words)) => Some(ended_well(&run(words).await)),
         None => None,
     };
-    let version = version.map(|ended| failure::line(&ended.heard.last_line, &agent.secrets));
-    Ok(Look {
+    let version = version.map(|run| failure::line(&run.output.last_line, &agent.secrets));
+    Ok(AgentInspection {
         title: agent.title(),
         version: version.filter(|line| !line.is_empty()),
-        signed_in,
+        signed_in: signed_in_result,
         sign_in: agent.row.sign_in,
     })
 }
 
-async fn ask(agent: &AgentProgram, program: &Path, words: &[&str], limit: Duration) -> Ended {
+async fn ask(agent: &AgentProgram, program: &Path, words: &[&str], limit: Duration) -> FinishedRun {
     let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-    let started = Started {
+    let launch = Launch {
         program,
         words: &words,
         place: &room::bare(&agent.needs(), agent.room.folder()),
         input: "",
     };
-    process::run(&started, presets::named(""), Some(limit), None).await
+    process::run(&launch, presets::named(""), Some(limit), None).await
 }
 
-fn ended_well(ended: &Ended) -> bool {
-    matches!(&ended.ending, Ending::Exit(status) if status.success())
+fn ended_well(run: &FinishedRun) -> bool {
+    matches!(&run.ending, ProgramEnd::Exit(status) if status.success())
 }
