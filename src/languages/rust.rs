@@ -42,6 +42,7 @@ pub(super) static RUST: Language = Language {
     is_private: |_, _, head| !head.starts_with("pub") && !head.starts_with("macro_rules!"),
     tests: Some(TestCode {
         head: r#"^\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?(?:(?:async|const|unsafe|extern\s+"C")\s+)*fn\s+(?<name>\w+)"#,
+        by_path: false,
         mark: r"#\[(?:\w+::)*(?:test|rstest|test_case|quickcheck|wasm_bindgen_test)\b",
         decoration: "#[",
         group: r"^\s*(?:pub\s+)?mod\s+(?<name>\w+)\s*\{",
