@@ -41,8 +41,8 @@ impl Reader for Binary {
     fn commit(&self, oid: &Oid) -> Result<Commit> {
         let mut commit = self.written(oid)?;
         for (variable, file) in OTHER_PARENTS {
-            let named = self.git.variable(variable).map(|path| self.git.top().join(path));
-            let file = named.unwrap_or_else(|| self.git.common_dir().join(file));
+            let configured_path = self.git.variable(variable).map(|path| self.git.top().join(path));
+            let file = configured_path.unwrap_or_else(|| self.git.common_dir().join(file));
             replace_parents(&mut commit, &file)?;
         }
         Ok(commit)

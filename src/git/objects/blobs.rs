@@ -54,10 +54,10 @@ pub(crate) fn hash_files_over(
         let Some(meta) = meta else { continue };
         if meta.is_file() {
             let sources = sources.get_or_insert_with(|| plain::plain_sources(git));
-            let here = sources.as_ref().filter(|_| meta.len() <= LARGE);
+            let source_bytes = sources.as_ref().filter(|_| meta.len() <= LARGE);
             let base = base.get(index).and_then(Option::as_ref);
-            ids[index] =
-                here.and_then(|sources| file_in_process(git, path, meta, sources, store, base));
+            ids[index] = source_bytes
+                .and_then(|sources| file_in_process(git, path, meta, sources, store, base));
             if ids[index].is_none() {
                 files.push(index);
                 input.push_str(&quoted(path));
@@ -143,10 +143,10 @@ fn file_in_process(
         }
     }
     let bytes = plain_bytes(git, path, meta, sources)?;
-    let unchanged = base
+    let base_blob = base
         .filter(|base| blob_in_process(git, &bytes, Store::No).is_some_and(|blob| blob == **base));
-    let blob = unchanged.cloned().or_else(|| blob_in_process(git, &bytes, store))?;
-    let exists = unchanged.is_some() || store == Store::Write;
+    let blob = base_blob.cloned().or_else(|| blob_in_process(git, &bytes, store))?;
+    let exists = base_blob.is_some() || store == Store::Write;
     git.caches.get::<HashedFiles>().keep(path, reading, blob.clone(), exists);
     Some(blob)
 }
@@ -185,17 +185,17 @@ fn quoted(path: &str) -> String {
     if !path.starts_with('"') && !path.contains(['\n', '\r']) {
         return path.to_owned();
     }
-    let mut quoted = String::from("\"");
+    let mut text = String::from("\"");
     for c in path.chars() {
         match c {
-            '"' | '\\' => quoted.extend(['\\', c]),
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            _ => quoted.push(c),
+            '"' | '\\' => text.extend(['\\', c]),
+            '\n' => text.push_str("\\n"),
+            '\r' => text.push_str("\\r"),
+            _ => text.push(c),
         }
     }
-    quoted.push('"');
-    quoted
+    text.push('"');
+    text
 }
 
 #[cfg(test)]

@@ -50,12 +50,13 @@ pub(crate) fn object_here(git: &Git, id: &Oid, most: u64) -> Result<Option<Conte
 }
 
 fn asked(git: &Git, id: &Oid, fetches: bool, most: u64) -> Result<Option<Content>> {
-    let kept = git.caches.get::<Kept>();
-    let mut kept = kept[usize::from(fetches)].lock().unwrap_or_else(PoisonError::into_inner);
+    let children = git.caches.get::<Kept>();
+    let mut children =
+        children[usize::from(fetches)].lock().unwrap_or_else(PoisonError::into_inner);
     // Something may have ended the child since its last answer: ask another one.
-    let is_running = kept.take_if(|(began, _)| !began.lasts()).is_none() && kept.is_some();
+    let is_running = children.take_if(|(began, _)| !began.lasts()).is_none() && children.is_some();
     for is_last in [!is_running, true] {
-        let (_, child) = match &mut *kept {
+        let (_, child) = match &mut *children {
             Some(running) => running,
             none => none.insert((Moment::now(), CatFile::start(git, fetches)?)),
         };
@@ -67,7 +68,7 @@ fn asked(git: &Git, id: &Oid, fetches: bool, most: u64) -> Result<Option<Content
             Ok(answer) => return Ok(answer),
             Err(error) => {
                 let complaint = child.complaint();
-                *kept = None;
+                *children = None;
                 if is_last {
                     tracing::debug!("git cat-file: {error:#}");
                     return Err(damaged(git, id, &complaint));
@@ -133,13 +134,13 @@ impl CatFile {
         };
         let kind = ObjectType::from_str(kind).context("an unknown kind of object")?;
         let (mut bytes, mut answer) = (Vec::new(), (&mut self.output).take(size));
-        let read = match size <= most {
+        let result = match size <= most {
             true => u64::try_from(answer.read_to_end(&mut bytes)?)?,
             false => std::io::copy(&mut answer, &mut std::io::sink())?,
         };
         let mut end = [0];
         self.output.read_exact(&mut end)?;
-        ensure!(read == size && end == *b"\n", "an answer of another size");
+        ensure!(result == size && end == *b"\n", "an answer of another size");
         Ok((size <= most).then(|| (kind, bytes.into())))
     }
 

@@ -49,11 +49,11 @@ impl Git {
         if has_other_history(self) {
             return None;
         }
-        let opened = self.shared_caches.get::<Opened>();
-        let mut opened = opened.lock().unwrap_or_else(PoisonError::into_inner);
-        let fast = opened.get_or_insert_with(|| {
-            let opened = Libgit2::open(self);
-            opened.inspect_err(|error| tracing::debug!("cannot use libgit2: {error:#}")).ok()
+        let slot = self.shared_caches.get::<Opened>();
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let fast = slot.get_or_insert_with(|| {
+            let repository = Libgit2::open(self);
+            repository.inspect_err(|error| tracing::debug!("cannot use libgit2: {error:#}")).ok()
         });
         let answer = question(fast.as_ref()?);
         answer.inspect_err(|error| tracing::debug!("libgit2 could not answer: {error:#}")).ok()
@@ -104,9 +104,9 @@ impl Reader for Fallback {
         if let Some(known) = self.git.caches.get::<KeptDiffs>().get(&sides) {
             return Ok(known);
         }
-        let found = tree_diff::changes(self, sides.0.clone(), sides.1.clone())?;
-        self.git.caches.get::<KeptDiffs>().keep(sides, &found);
-        Ok(found)
+        let changes = tree_diff::changes(self, sides.0.clone(), sides.1.clone())?;
+        self.git.caches.get::<KeptDiffs>().keep(sides, &changes);
+        Ok(changes)
     }
 }
 

@@ -72,12 +72,12 @@ pub fn at<S: AsRef<str>>(git: &Git, commit: &Oid, paths: &[S]) -> Result<Vec<(St
 /// # Errors
 /// Git fails.
 pub fn contents(git: &Git, blobs: &[Oid]) -> Result<Vec<Option<Vec<u8>>>> {
-    let mut found = Vec::with_capacity(blobs.len());
+    let mut contents = Vec::with_capacity(blobs.len());
     each_content(git, blobs, u64::MAX, &mut |_, bytes| {
-        found.push(bytes);
+        contents.push(bytes);
         Ok(ControlFlow::Continue(()))
     })?;
-    Ok(found)
+    Ok(contents)
 }
 
 /// Calls `visit` with the bytes of each of these blobs, in their order, until it returns `Break`;
@@ -106,8 +106,8 @@ pub fn each_content(
 
 /// What git reads without fetching.
 fn blob_here(git: &Git, blob: &Oid, most: u64) -> Result<Option<Vec<u8>>> {
-    let found = here(git, blob, most)?.filter(|(kind, _)| *kind == ObjectType::Blob);
-    Ok(found.map(|(_, bytes)| bytes.to_vec()))
+    let content = here(git, blob, most)?.filter(|(kind, _)| *kind == ObjectType::Blob);
+    Ok(content.map(|(_, bytes)| bytes.to_vec()))
 }
 
 #[cfg(test)]

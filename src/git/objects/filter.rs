@@ -66,19 +66,19 @@ pub fn of_paths(git: &Git, paths: &[&str]) -> Result<Vec<Filter>> {
     }
     let ask = git.read(["check-attr", "-z", "filter", "--"]).args(paths).checked()?;
     let fields: Vec<String> = nul_texts(&ask.stdout).collect();
-    let mut found: Vec<Filter> = Vec::new();
+    let mut filters: Vec<Filter> = Vec::new();
     for field in fields.chunks_exact(3) {
         let (path, name) = (&field[0], &field[2]);
-        if ["unspecified", "unset"].contains(&&**name) || found.iter().any(|f| f.name == *name) {
+        if ["unspecified", "unset"].contains(&&**name) || filters.iter().any(|f| f.name == *name) {
             continue;
         }
         // git prefers the process, which does both ways.
-        let configured = |way| settings::get(git, &format!("filter.{name}.{way}"));
-        let command = configured("process")?.or(configured("clean")?);
+        let setting = |way| settings::get(git, &format!("filter.{name}.{way}"));
+        let command = setting("process")?.or(setting("clean")?);
         let command = command.filter(|text| !text.is_empty());
-        found.push(Filter { name: name.clone(), path: path.clone(), command });
+        filters.push(Filter { name: name.clone(), path: path.clone(), command });
     }
-    Ok(found)
+    Ok(filters)
 }
 
 impl Filter {
@@ -92,8 +92,8 @@ impl Filter {
 
     /// The command that sets the filter up in this clone, if its tool is known.
     pub fn set_up(&self) -> Option<&'static str> {
-        let known = MADE.iter().find(|made| made.filter == self.name)?;
-        Some(if self.name == "lfs" { "git lfs install" } else { known.command })
+        let tool = MADE.iter().find(|made| made.filter == self.name)?;
+        Some(if self.name == "lfs" { "git lfs install" } else { tool.command })
     }
 
     /// The attributes file that names the filter, relative to the top: the nearest to the path, as
@@ -135,11 +135,11 @@ impl Filter {
             return Ok(Some(hash.complaint()));
         }
         let id: Oid = hash.text().trim().parse()?;
-        let stored = git.reader().blob(Object::Id(&id))?.unwrap_or_default();
-        if stored == TEXT.as_bytes() {
+        let bytes_in_tree = git.reader().blob(Object::Id(&id))?.unwrap_or_default();
+        if bytes_in_tree == TEXT.as_bytes() {
             return Ok(Some("it commits a text as it is".to_owned()));
         }
-        if !made(&stored) {
+        if !made(&bytes_in_tree) {
             return Ok(Some("what it commits cannot be told from a text".to_owned()));
         }
         let back = git.read(["cat-file", "--filters", &path, id.as_str()]).output()?;
@@ -175,11 +175,11 @@ pub(crate) fn undone(
             .ok()?;
         (output.success() && !made(&output.stdout)).then_some(output.stdout)
     };
-    let known = MADE.iter().find(|made| bytes.starts_with(made.start));
+    let tool = MADE.iter().find(|made| bytes.starts_with(made.start));
     // Since git 2.41. Attributes may have changed since this commit, or before it.
     let then = || through(Some(format!("--attr-source={commit}")));
     let usual = || {
-        let name = known.map(|made| made.filter).filter(|name| !name.is_empty())?;
+        let name = tool.map(|made| made.filter).filter(|name| !name.is_empty())?;
         let tree = attributes_tree(git, name).ok()?;
         through(Some(format!("--attr-source={tree}")))
     };
@@ -187,13 +187,13 @@ pub(crate) fn undone(
         return Ok(text);
     }
     // Not every file that is no text was made by a filter.
-    if known.is_none() && of_paths(git, &[path])?.is_empty() {
+    if tool.is_none() && of_paths(git, &[path])?.is_empty() {
         return Ok(bytes);
     }
     let error = Error::repository(format!(
         "{path} is committed through a filter that cannot be undone here"
     ));
-    Err(match known {
+    Err(match tool {
         Some(made) if !made.command.is_empty() => error.hint(made.command),
         _ => error.hint(format!("git check-attr filter -- {path}")),
     }

@@ -51,10 +51,10 @@ pub fn find(
     see: &mut dyn FnMut(&Commit),
 ) -> Result<Gained> {
     let reader = git.reader();
-    let mut visited: HashMap<Oid, Visited> = HashMap::new();
+    let mut visits: HashMap<Oid, Visited> = HashMap::new();
     let mut queue: BinaryHeap<(i64, Oid, Vec<Oid>)> = BinaryHeap::new();
-    let mut reach = |id: Oid, marks: u64, old: u8, visited: &mut HashMap<Oid, Visited>| {
-        let last = visited.get(&id).copied();
+    let mut reach = |id: Oid, marks: u64, old: u8, visits: &mut HashMap<Oid, Visited>| {
+        let last = visits.get(&id).copied();
         let (marks, old) = match last {
             Some(last) if last.marks | marks == last.marks && last.old <= old => return Ok(None),
             Some(last) => (last.marks | marks, last.old.min(old)),
@@ -62,7 +62,7 @@ pub fn find(
         };
         let commit = reader.commit(&id)?;
         let old = if commit.committer_time < limits.since { old } else { 0 };
-        visited.insert(id, Visited { marks, old });
+        visits.insert(id, Visited { marks, old });
         if last.is_none() {
             see(&commit);
         }
@@ -70,22 +70,22 @@ pub fn find(
         anyhow::Ok(Some(next).filter(|_| old <= OLD_IN_A_ROW))
     };
     for (tip, marks) in tips {
-        queue.extend(reach(tip.clone(), *marks, 1, &mut visited)?);
+        queue.extend(reach(tip.clone(), *marks, 1, &mut visits)?);
     }
     while let Some((_, id, parents)) = queue.pop() {
-        let Visited { marks, old } = visited[&id];
+        let Visited { marks, old } = visits[&id];
         if let Some((last, line)) = limits.lines.get(&id).and_then(|line| line.split_last()) {
             for id in line {
-                visited.entry(id.clone()).or_insert(Visited { marks, old: 0 }).marks |= marks;
+                visits.entry(id.clone()).or_insert(Visited { marks, old: 0 }).marks |= marks;
             }
-            queue.extend(reach(last.clone(), marks, 1, &mut visited)?);
+            queue.extend(reach(last.clone(), marks, 1, &mut visits)?);
             continue;
         }
         for parent in parents {
-            queue.extend(reach(parent, marks, old + 1, &mut visited)?);
+            queue.extend(reach(parent, marks, old + 1, &mut visits)?);
         }
     }
-    Ok(Gained(visited))
+    Ok(Gained(visits))
 }
 
 #[cfg(test)]

@@ -53,18 +53,18 @@ impl Reading {
 impl HashedFiles {
     /// The blob of a file, if it was hashed in this moment and its metadata are the same.
     pub(crate) fn get(&self, path: &str, now: &Reading) -> Option<Hashed> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (_, files) = kept.as_ref().filter(|(moment, _)| *moment == now.moment)?;
+        let slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, files) = slot.as_ref().filter(|(moment, _)| *moment == now.moment)?;
         files.get(path).filter(|hashed| hashed.stamp == now.stamp).cloned()
     }
 
     /// Adds the blob of a file that has been read.
     pub(crate) fn keep(&self, path: &str, read: Reading, blob: Oid, exists: bool) {
         let Reading { moment, stamp, is_settled: was_settled } = read;
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let files = match kept.take() {
-            Some(found) if found.0 == moment => kept.insert(found),
-            _ => kept.insert((moment, HashMap::new())),
+        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let files = match slot.take() {
+            Some(found) if found.0 == moment => slot.insert(found),
+            _ => slot.insert((moment, HashMap::new())),
         };
         let had = files.1.get(path);
         let exists = exists || had.is_some_and(|had| had.exists && had.blob == blob);
@@ -73,18 +73,18 @@ impl HashedFiles {
 
     /// Notes that this blob of a file is in the object database.
     pub(crate) fn note_exists(&self, path: &str, blob: &Oid) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let hashed = kept.as_mut().and_then(|(_, files)| files.get_mut(path));
-        if let Some(hashed) = hashed.filter(|hashed| hashed.blob == *blob) {
-            hashed.exists = true;
+        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = slot.as_mut().and_then(|(_, files)| files.get_mut(path));
+        if let Some(entry) = entry.filter(|entry| entry.blob == *blob) {
+            entry.exists = true;
         }
     }
 
     /// Forgets the blob of a file that git-cowork itself writes while nobody else acts: its next
     /// version may have the same metadata.
     pub(crate) fn forget(&self, path: &str) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, files)) = kept.as_mut() {
+        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, files)) = slot.as_mut() {
             files.remove(path);
         }
     }
@@ -97,8 +97,8 @@ fn is_settled(meta: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let part = u32::try_from(meta.ctime_nsec()).unwrap_or(0);
-    let changed = Duration::new(u64::try_from(meta.ctime()).unwrap_or(u64::MAX), part);
-    meta.ctime_nsec() % ROUNDED != 0 && changed.saturating_add(TICK) < now
+    let change_time = Duration::new(u64::try_from(meta.ctime()).unwrap_or(u64::MAX), part);
+    meta.ctime_nsec() % ROUNDED != 0 && change_time.saturating_add(TICK) < now
 }
 
 #[cfg(not(unix))]

@@ -60,13 +60,13 @@ pub(crate) struct Facts {
 /// Git fails.
 pub(crate) fn facts(git: &Git) -> Result<Arc<Facts>> {
     let Some(stamp) = stamp(git) else { return Ok(Arc::default()) };
-    let known = git.caches.get::<Known>();
-    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = known.as_ref().filter(|known| known.stamp == stamp) {
-        return Ok(Arc::clone(&known.facts));
+    let slot = git.caches.get::<Known>();
+    let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(slot) = slot.as_ref().filter(|slot| slot.stamp == stamp) {
+        return Ok(Arc::clone(&slot.facts));
     }
     let facts = Arc::new(listed(git)?);
-    *known = Some(Listed { stamp, facts: Arc::clone(&facts) });
+    *slot = Some(Listed { stamp, facts: Arc::clone(&facts) });
     Ok(facts)
 }
 
@@ -76,9 +76,9 @@ pub(crate) fn facts(git: &Git) -> Result<Arc<Facts>> {
 /// that a file replaces.
 pub(crate) fn before_commit(git: &Git, paths: &[String]) -> Option<Arc<Facts>> {
     let now = stamp(git)?;
-    let known = git.caches.get::<Known>();
-    let known = known.lock().unwrap_or_else(PoisonError::into_inner);
-    let facts = &known.as_ref().filter(|known| known.stamp == now)?.facts;
+    let slot = git.caches.get::<Known>();
+    let slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+    let facts = &slot.as_ref().filter(|slot| slot.stamp == now)?.facts;
     let is_plain = |path: &String| {
         let folder = format!("{path}/");
         let next = facts.paths.partition_point(|other| *other < folder);

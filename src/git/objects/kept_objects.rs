@@ -53,12 +53,12 @@ impl KeptObjects {
         if bytes.len() > LARGEST {
             return;
         }
-        let mut kept = self.0.borrow_mut();
-        if kept.bytes + bytes.len() > MOST {
-            *kept = Kept::default();
+        let mut cache = self.0.borrow_mut();
+        if cache.bytes + bytes.len() > MOST {
+            *cache = Kept::default();
         }
-        kept.bytes += bytes.len();
-        kept.objects.insert(id, (kind, bytes.into()));
+        cache.bytes += bytes.len();
+        cache.objects.insert(id, (kind, bytes.into()));
     }
 }
 
@@ -94,15 +94,15 @@ impl KeptTrees {
     }
 
     pub(crate) fn get(&self, question: &[u8]) -> Option<Option<Oid>> {
-        let kept = self.0.borrow();
-        kept.as_ref().filter(|(at, _)| at.lasts())?.1.get(question).copied()
+        let cache = self.0.borrow();
+        cache.as_ref().filter(|(at, _)| at.lasts())?.1.get(question).copied()
     }
 
     pub(crate) fn keep(&self, now: Moment, question: Vec<u8>, made: Option<Oid>) {
-        let mut kept = self.0.borrow_mut();
-        let (_, known) = match kept.take() {
-            Some(found) if found.0 == now => kept.insert(found),
-            _ => kept.insert((now, HashMap::new())),
+        let mut cache = self.0.borrow_mut();
+        let (_, known) = match cache.take() {
+            Some(found) if found.0 == now => cache.insert(found),
+            _ => cache.insert((now, HashMap::new())),
         };
         known.insert(question, made);
     }

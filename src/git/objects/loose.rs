@@ -83,8 +83,8 @@ pub(crate) fn folders(objects: PathBuf) -> Vec<PathBuf> {
     while let Some(folder) = found.get(at) {
         let list = std::fs::read_to_string(folder.join("info/alternates")).unwrap_or_default();
         let lines = list.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-        let borrowed = lines.filter_map(|line| folder.join(line).canonicalize().ok());
-        let new: Vec<PathBuf> = borrowed.filter(|folder| !found.contains(folder)).collect();
+        let others = lines.filter_map(|line| folder.join(line).canonicalize().ok());
+        let new: Vec<PathBuf> = others.filter(|folder| !found.contains(folder)).collect();
         found.extend(new);
         at += 1;
     }
@@ -97,8 +97,8 @@ pub(crate) fn folders(objects: PathBuf) -> Vec<PathBuf> {
 /// # Errors
 /// There is no such loose object, or it is another user's.
 pub(crate) fn freshen(folders: &[PathBuf], id: &crate::git::Oid) -> Result<()> {
-    let own = folders.first().context("a repository without objects")?;
-    Ok(freshened(&path_in(own, id.as_str()))?)
+    let own_folder = folders.first().context("a repository without objects")?;
+    Ok(freshened(&path_in(own_folder, id.as_str()))?)
 }
 
 #[cfg(unix)]

@@ -122,8 +122,8 @@ impl Libgit2 {
         message: &str,
     ) -> Result<Oid> {
         let is = |id: &Oid, kind| -> Result<()> {
-            let found = self.header(id)?.0;
-            if found == kind { Ok(()) } else { Err(anyhow::anyhow!("{id} is a {found}")) }
+            let actual = self.header(id)?.0;
+            if actual == kind { Ok(()) } else { Err(anyhow::anyhow!("{id} is a {actual}")) }
         };
         is(tree, ObjectType::Tree)?;
         anyhow::ensure!(!message.contains('\0'), "a message with a NUL byte");

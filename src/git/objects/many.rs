@@ -22,11 +22,11 @@ pub fn ask_each<T: Sync, A: Send>(
     }
     // The first `Git` works in this thread, where the repository is open already.
     let others = (1..in_threads::count()).map(|_| opened_again(git));
-    let mut opened: Vec<Git> = std::iter::once(git.clone()).chain(others).collect();
-    let told = in_threads::each(&mut opened, &chunks, |git, chunk| {
+    let mut repositories: Vec<Git> = std::iter::once(git.clone()).chain(others).collect();
+    let answers = in_threads::each(&mut repositories, &chunks, |git, chunk| {
         chunk.iter().map(|thing| question(git, thing)).collect::<Vec<A>>()
     });
-    told.into_iter().flatten().collect()
+    answers.into_iter().flatten().collect()
 }
 
 /// The same repository, not yet opened by libgit2.

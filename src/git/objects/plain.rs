@@ -67,8 +67,8 @@ pub(crate) fn plain_sources(git: &Git) -> Option<Sources<'_>> {
         return None;
     }
     let index = index::facts(git).ok()?;
-    let known = git.caches.get::<Known>();
-    let mut files = known.system.get_or_init(|| system_attributes(git)).clone()?;
+    let cache = git.caches.get::<Known>();
+    let mut files = cache.system.get_or_init(|| system_attributes(git)).clone()?;
     files.push(git.common_dir.join("info/attributes"));
     files.extend(users_files(git, "core.attributesfile", "attributes")?);
     let is_no = |value| as_bool(value) == Some(false);
@@ -142,22 +142,22 @@ impl Sources<'_> {
             return *known;
         }
         let is_indexed = || self.index.attributes.contains(folder);
-        let found = match self.names_in(&self.git.top.join(folder).join(".gitattributes")) {
+        let names = match self.names_in(&self.git.top.join(folder).join(".gitattributes")) {
             None if !is_indexed() => Some(Names::default()),
-            found => found,
+            names => names,
         };
-        self.of_folders.borrow_mut().insert(folder.to_owned(), found);
-        found
+        self.of_folders.borrow_mut().insert(folder.to_owned(), names);
+        names
     }
 
     /// The kinds of attributes that a file names; `None` if it is not a file that git reads.
     fn names_in(&self, file: &Path) -> Option<Names> {
         let now = Untouched::now();
-        let known = self.git.caches.get::<Known>();
-        let mut kept = known.read.lock().unwrap_or_else(PoisonError::into_inner);
-        let (_, read) = match kept.take() {
-            Some(known) if known.0 == now => kept.insert(known),
-            _ => kept.insert((now, HashMap::new())),
+        let cache = self.git.caches.get::<Known>();
+        let mut names_by_file = cache.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, read) = match names_by_file.take() {
+            Some(cache) if cache.0 == now => names_by_file.insert(cache),
+            _ => names_by_file.insert((now, HashMap::new())),
         };
         *read.entry(file.to_owned()).or_insert_with(|| read_names(file))
     }

@@ -101,12 +101,12 @@ pub trait Reader: Send {
             }
             Object::At(commit, path) => {
                 let Some(tree) = self.part(commit, Part::Tree)? else { return Ok(None) };
-                let found = entries_at(self, tree, &[path])?.pop().flatten();
-                match found.filter(|entry| entry.kind.is_blob()) {
+                let file_entry = entries_at(self, tree, &[path])?.pop().flatten();
+                match file_entry.filter(|entry| entry.kind.is_blob()) {
                     Some(entry) => {
-                        let found = blob(required(self, &entry.oid)?);
+                        let content = blob(required(self, &entry.oid)?);
                         let undo = |bytes| self.undo_filter(&entry.oid, commit, path, bytes);
-                        found.map(undo).transpose()
+                        content.map(undo).transpose()
                     }
                     None => Ok(None),
                 }
@@ -162,8 +162,8 @@ pub trait Reader: Send {
     /// # Errors
     /// There is no such commit.
     fn names_in(&self, commit: &Oid, folder: &str) -> Result<Vec<String>> {
-        let found = in_folder(self, commit, folder)?;
-        Ok(found.into_iter().map(|(name, _)| name).collect())
+        let entries = in_folder(self, commit, folder)?;
+        Ok(entries.into_iter().map(|(name, _)| name).collect())
     }
 
     /// The folders in a folder of a commit or tree, with their ids; none if there is no such
@@ -172,9 +172,9 @@ pub trait Reader: Send {
     /// # Errors
     /// There is no such commit.
     fn folders_in(&self, commit: &Oid, folder: &str) -> Result<Vec<(String, Oid)>> {
-        let mut found = in_folder(self, commit, folder)?;
-        found.retain(|(_, entry)| entry.kind == EntryKind::Tree);
-        Ok(found.into_iter().map(|(name, entry)| (name, entry.oid)).collect())
+        let mut entries = in_folder(self, commit, folder)?;
+        entries.retain(|(_, entry)| entry.kind == EntryKind::Tree);
+        Ok(entries.into_iter().map(|(name, entry)| (name, entry.oid)).collect())
     }
 
     /// The differences from commit or tree `from` (`None`: the empty tree) to `to`, sorted by path.
@@ -227,15 +227,15 @@ fn entry_at<R: Reader + ?Sized>(reader: &R, tree: &Oid, path: &str) -> Result<Op
     while let Some(part) = parts.next() {
         let text = self::tree(reader, &at)?;
         let mut entries = entries(&text, at.bytes());
-        let named = |entry: &Result<Entry<'_>>| {
+        let has_name = |entry: &Result<Entry<'_>>| {
             entry.as_ref().map_or(true, |(_, name, _)| *name == part.as_bytes())
         };
-        let found = entries.find(named).transpose()?.map(|(mode, _, id)| entry_of(mode, id));
-        match found {
+        let child = entries.find(has_name).transpose()?.map(|(mode, _, id)| entry_of(mode, id));
+        match child {
             Some(entry) if entry.kind == EntryKind::Tree && parts.peek().is_some() => {
                 at = entry.oid;
             }
-            found => return Ok(found.filter(|_| parts.peek().is_none())),
+            child => return Ok(child.filter(|_| parts.peek().is_none())),
         }
     }
     Ok(None)
@@ -253,18 +253,18 @@ pub(crate) fn entries_at<R: Reader + ?Sized>(
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         folders.entry(folder).or_default().entry(name.as_bytes()).or_default().push(at);
     }
-    let mut found = vec![None; paths.len()];
+    let mut result = vec![None; paths.len()];
     for (folder, names) in folders {
         let Some(folder) = folder_at(reader, &tree, folder)? else { continue };
         let text = self::tree(reader, &folder)?;
         for entry in entries(&text, folder.bytes()) {
             let (mode, name, id) = entry?;
             for at in names.get(name).into_iter().flatten() {
-                found[*at] = Some(entry_of(mode, id));
+                result[*at] = Some(entry_of(mode, id));
             }
         }
     }
-    Ok(found)
+    Ok(result)
 }
 
 /// The tree of a folder; the empty path is the tree itself.
@@ -272,8 +272,8 @@ fn folder_at<R: Reader + ?Sized>(reader: &R, tree: &Oid, folder: &str) -> Result
     if folder.is_empty() {
         return Ok(Some(tree.clone()));
     }
-    let found = entry_at(reader, tree, folder)?;
-    Ok(found.filter(|entry| entry.kind == EntryKind::Tree).map(|entry| entry.oid))
+    let folder_entry = entry_at(reader, tree, folder)?;
+    Ok(folder_entry.filter(|entry| entry.kind == EntryKind::Tree).map(|entry| entry.oid))
 }
 
 /// The entries of a folder of a commit or tree, by name; empty if there is no such folder.
@@ -285,10 +285,10 @@ pub(crate) fn in_folder<R: Reader + ?Sized>(
     let tree = tree_of(reader, of)?;
     let Some(id) = folder_at(reader, &tree, folder)? else { return Ok(Vec::new()) };
     let text = self::tree(reader, &id)?;
-    let named = |entry: Result<Entry<'_>>| {
+    let with_name = |entry: Result<Entry<'_>>| {
         entry.map(|(mode, name, id)| (decoded(name), entry_of(mode, id)))
     };
-    entries(&text, id.bytes()).map(named).collect()
+    entries(&text, id.bytes()).map(with_name).collect()
 }
 
 /// Gives a commit the parents that a file of grafts or of the ends of a shallow clone gives it. Each

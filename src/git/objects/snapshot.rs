@@ -56,11 +56,11 @@ fn written(git: &Git, base: &Oid, paths: &[String]) -> Result<Oid> {
     if let Some(tree) = tree_in_process(git, base, &files) {
         return Ok(tree);
     }
-    let of = |is_there: bool| -> Vec<&str> {
-        let these = files.iter().filter(|(_, meta)| meta.is_some() == is_there);
-        these.map(|(path, _)| *path).collect()
+    let paths_where = |is_there: bool| -> Vec<&str> {
+        let matches = files.iter().filter(|(_, meta)| meta.is_some() == is_there);
+        matches.map(|(path, _)| *path).collect()
     };
-    let (there, gone) = (of(true), of(false));
+    let (there, gone) = (paths_where(true), paths_where(false));
     let scratch = tempfile::tempdir().context("creating a temporary directory")?;
     let index = scratch.path().join("index");
     git.in_index(&index, ["read-tree", "--no-sparse-checkout"]).arg(base.as_str()).checked()?;
@@ -78,11 +78,11 @@ fn written(git: &Git, base: &Oid, paths: &[String]) -> Result<Oid> {
 /// [`tree`] without a private index, so that its cost depends on the paths only; `None` if only git
 /// knows the result. Each path comes with the metadata of its file or link.
 pub(crate) fn tree_in_process(git: &Git, base: &Oid, files: &[AtPath<'_>]) -> Option<Oid> {
-    let there: Vec<&str> =
+    let present: Vec<&str> =
         files.iter().filter(|(_, meta)| meta.is_some()).map(|(path, _)| *path).collect();
     if !plain::has_plain_modes(git)
-        || !there.iter().all(|path| is_ordinary(path))
-        || is_behind_link(git, &there)
+        || !present.iter().all(|path| is_ordinary(path))
+        || is_behind_link(git, &present)
     {
         return None;
     }
@@ -124,8 +124,8 @@ pub fn tree_with(git: &Git, base: &Oid, files: &[(String, Oid)]) -> Result<Oid> 
     }
     let scratch = tempfile::tempdir().context("creating a temporary directory")?;
     let index = scratch.path().join("index");
-    let read = git.in_index(&index, ["read-tree", "--no-sparse-checkout"]);
-    read.arg(base.as_str()).checked()?;
+    let read_tree = git.in_index(&index, ["read-tree", "--no-sparse-checkout"]);
+    read_tree.arg(base.as_str()).checked()?;
     let lines: Vec<String> =
         files.iter().map(|(path, blob)| format!("100644 {blob}\t{path}")).collect();
     let put = git.in_index(&index, ["update-index", "--replace", "-z", "--index-info"]);
@@ -156,8 +156,8 @@ pub fn staged_tree<S: AsRef<str>>(git: &Git, base: &Oid, paths: &[S]) -> Result<
     }
     let scratch = tempfile::tempdir().context("creating a temporary directory")?;
     let index = scratch.path().join("index");
-    let read = git.in_index(&index, ["read-tree", "--no-sparse-checkout"]);
-    read.arg(base.as_str()).checked()?;
+    let read_tree = git.in_index(&index, ["read-tree", "--no-sparse-checkout"]);
+    read_tree.arg(base.as_str()).checked()?;
     let put = git.in_index(&index, ["update-index", "--replace", "-z", "--index-info"]);
     put.stdin_nul(&staged).checked()?;
     git.in_index(&index, ["write-tree"]).oid().map(Some)
@@ -205,8 +205,8 @@ pub fn existing(git: &Git, commit: &Oid, paths: &[&str]) -> Result<BTreeSet<Stri
     let paths: BTreeSet<&str> = paths.iter().filter(inside).copied().collect();
     let paths: Vec<&str> = paths.into_iter().collect();
     let entries = entries(git, commit, &paths)?;
-    let there = paths.iter().zip(entries).filter(|(_, entry)| entry.is_some());
-    Ok(there.map(|(path, _)| (*path).to_owned()).collect())
+    let present = paths.iter().zip(entries).filter(|(_, entry)| entry.is_some());
+    Ok(present.map(|(path, _)| (*path).to_owned()).collect())
 }
 
 /// The entries of a commit or tree at exactly these paths.

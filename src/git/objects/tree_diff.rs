@@ -35,20 +35,20 @@ type Sides = (Option<Oid>, Oid);
 
 impl KeptDiffs {
     pub(crate) fn get(&self, sides: &Sides) -> Option<Vec<TreeChange>> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.iter().find(|(of, _)| of == sides).map(|(_, changes)| changes.clone())
+        let cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.iter().find(|(of, _)| of == sides).map(|(_, changes)| changes.clone())
     }
 
     pub(crate) fn keep(&self, sides: Sides, changes: &[TreeChange]) {
         if changes.len() > LARGEST {
             return;
         }
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.push_back((sides, changes.to_vec()));
-        while kept.len() > KEPT
-            || kept.iter().map(|(_, changes)| changes.len()).sum::<usize>() > KEPT_CHANGES
+        let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.push_back((sides, changes.to_vec()));
+        while cache.len() > KEPT
+            || cache.iter().map(|(_, changes)| changes.len()).sum::<usize>() > KEPT_CHANGES
         {
-            kept.pop_front();
+            cache.pop_front();
         }
     }
 }
@@ -76,7 +76,7 @@ pub(crate) fn changes<R: Reader + ?Sized>(
     to: Oid,
 ) -> Result<Vec<TreeChange>> {
     let id_bytes = to.bytes();
-    let mut found = Vec::new();
+    let mut result = Vec::new();
     let mut folders = vec![(Vec::new(), from, Some(to))];
     while let Some((folder, from, to)) = folders.pop() {
         if from == to {
@@ -98,13 +98,13 @@ pub(crate) fn changes<R: Reader + ?Sized>(
             } else if old != new || before.map(mode) != after.map(mode) {
                 let change =
                     TreeChange { path: decoded(&path), kind: kind(before, after), old, new };
-                found.push((path, change));
+                result.push((path, change));
             }
             Ok(())
         })?;
     }
-    found.sort_by(|(a, _), (b, _)| a.cmp(b));
-    Ok(found.into_iter().map(|(_, change)| change).collect())
+    result.sort_by(|(a, _), (b, _)| a.cmp(b));
+    Ok(result.into_iter().map(|(_, change)| change).collect())
 }
 
 /// Calls `each` with both entries of every name that differs between two tree objects, whose ids

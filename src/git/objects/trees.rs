@@ -66,25 +66,25 @@ impl Libgit2 {
                 _ => Some(raw(&self.put(ObjectType::Tree, &new)?)?),
             })
         };
-        let made = match tree {
+        let new_tree = match tree {
             Some(tree) => self.read(tree, ObjectType::Tree, put),
             None => put(&[]),
         }?;
-        self.trees.keep(now, question, made);
-        Ok(made)
+        self.trees.keep(now, question, new_tree);
+        Ok(new_tree)
     }
 }
 
 /// The bytes of a tree in which the entries of these names are changed.
 fn changed(git: &Libgit2, old: &[u8], names: &BTreeMap<&[u8], Changed<'_>>) -> Result<Vec<u8>> {
-    let mut found: BTreeMap<&[u8], (u32, git2::Oid)> = BTreeMap::new();
+    let mut old_entries: BTreeMap<&[u8], (u32, git2::Oid)> = BTreeMap::new();
     let mut pieces: Vec<Piece<'_>> = Vec::new();
     let mut rest = old;
     while !rest.is_empty() {
         let ((mode, name, id), after) =
             first_entry(rest, git.id_bytes()).context("a broken tree")?;
         if names.contains_key(name) {
-            found.insert(name, (mode, git2::Oid::from_bytes(id)?));
+            old_entries.insert(name, (mode, git2::Oid::from_bytes(id)?));
         } else {
             let entry = &rest[..rest.len() - after.len()];
             pieces.push(Piece { name, is_folder: mode == TREE, entry: entry.into() });
@@ -92,7 +92,7 @@ fn changed(git: &Libgit2, old: &[u8], names: &BTreeMap<&[u8], Changed<'_>>) -> R
         rest = after;
     }
     for (name, change) in names {
-        if let Some((mode, id)) = entry(git, name, found.get(name).copied(), change)? {
+        if let Some((mode, id)) = entry(git, name, old_entries.get(name).copied(), change)? {
             let mut entry = format!("{mode:o} ").into_bytes();
             entry.extend([name, b"\0".as_slice(), id.as_bytes()].concat());
             pieces.push(Piece { name, is_folder: mode == TREE, entry: entry.into() });

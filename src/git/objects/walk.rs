@@ -145,7 +145,7 @@ pub(crate) fn walk<R: Reader + ?Sized>(
     for id in order.iter().filter(|id| children[*id] == 0) {
         ready.push(&walk.reached[id].commit);
     }
-    let mut found = Vec::with_capacity(order.len());
+    let mut commits = Vec::with_capacity(order.len());
     while let Some(Reached { commit, .. }) = ready.pop().and_then(|id| walk.reached.remove(&id)) {
         for parent in &commit.parents {
             let Some(count) = children.get_mut(parent) else { continue };
@@ -154,9 +154,9 @@ pub(crate) fn walk<R: Reader + ?Sized>(
                 ready.push(&walk.reached[parent].commit);
             }
         }
-        found.push(commit);
+        commits.push(commit);
     }
-    Ok(found)
+    Ok(commits)
 }
 
 /// True if `ancestor` is `of` or one of its ancestors.

@@ -73,10 +73,10 @@ pub fn list(git: &Git) -> Result<AlsoRead> {
         facts.paths.iter().filter(|path| is_read(path)).cloned().collect();
     let mut folders = BTreeSet::new();
     let Settings { settings, files: configuration } = all_settings(git)?;
-    let named = settings.iter().filter(|(key, _)| key == "core.hookspath");
-    let named = named.filter_map(|(_, value)| expanded(git, value.as_deref()?));
+    let hook_folders = settings.iter().filter(|(key, _)| key == "core.hookspath");
+    let hook_folders = hook_folders.filter_map(|(_, value)| expanded(git, value.as_deref()?));
     // A link on the way to the hooks is listed too, as a file.
-    for folder in named.map(|name| git.top().join(name)).chain([hooks::folder(git)?]) {
+    for folder in hook_folders.map(|name| git.top().join(name)).chain([hooks::folder(git)?]) {
         let way = way_to(git, &folder);
         files.extend(way.links);
         match way.end {
@@ -112,30 +112,30 @@ struct Settings {
 
 fn all_settings(git: &Git) -> Result<Settings> {
     let now = git.configuration()?;
-    let owned = |(key, value): (&str, Option<&str>)| (key.to_owned(), value.map(str::to_owned));
-    let mut settings: Vec<_> = now.all().map(owned).collect();
+    let pair = |(key, value): (&str, Option<&str>)| (key.to_owned(), value.map(str::to_owned));
+    let mut settings: Vec<_> = now.all().map(pair).collect();
     let mut files: BTreeSet<PathBuf> = now.origins().map(|path| git.top().join(path)).collect();
-    let mut read = BTreeSet::new();
-    let mut included: Vec<PathBuf> = now
+    let mut read_files = BTreeSet::new();
+    let mut includes: Vec<PathBuf> = now
         .with_origins()
         .filter_map(|(from, key, value)| {
             configuration::included(git, Some(&git.top().join(from)), key, value)
         })
         .filter(|path| !files.contains(path))
         .collect();
-    while let Some(path) = included.pop() {
+    while let Some(path) = includes.pop() {
         files.insert(path.clone());
         // Files may include each other, by ever longer names.
         let Ok(real) = path.canonicalize() else { continue };
         let is_listed = real.metadata().is_ok_and(|m| m.is_file() && m.len() <= CONFIG_MAX);
-        if !is_listed || read.len() == INCLUDED_MAX || !read.insert(real) {
+        if !is_listed || read_files.len() == INCLUDED_MAX || !read_files.insert(real) {
             continue;
         }
         let of_file = configuration::of_file(git, &path)?.unwrap_or_default();
         let more = of_file.iter().filter_map(|(key, value)| {
             configuration::included(git, Some(&path), key, value.as_deref())
         });
-        included.extend(more);
+        includes.extend(more);
         settings.extend(of_file);
     }
     Ok(Settings { settings, files })
@@ -159,29 +159,29 @@ fn named_by(git: &Git, command: &str) -> Vec<PathBuf> {
     let ends = |c: char| c.is_whitespace() || "'\"`|&;<>(){}=!\\".contains(c);
     let words = command.split(ends).chain([command]).filter(|word| !word.starts_with('-'));
     let variable = git.variable("PATH").unwrap_or_default();
-    let searched: Vec<PathBuf> = std::env::split_paths(&variable)
+    let folders: Vec<PathBuf> = std::env::split_paths(&variable)
         .map(|folder| top.join(folder))
         .filter(|folder| way_to(git, folder).end.is_some())
         .collect();
-    let mut named = Vec::new();
+    let mut programs = Vec::new();
     for word in words.filter(|word| !word.is_empty()) {
         let is_there =
             |path: &Path| path.symlink_metadata().is_ok_and(|metadata| !metadata.is_dir());
         match word.split_once('/') {
             None => {
-                named.extend(Some(top.join(word)).filter(|path| is_there(path)));
-                named.extend(searched.iter().map(|folder| folder.join(word)));
+                programs.extend(Some(top.join(word)).filter(|path| is_there(path)));
+                programs.extend(folders.iter().map(|folder| folder.join(word)));
             }
             Some((first, rest)) => {
                 // A shell gives the beginning: `$PWD/x`, `$(git rev-parse --show-toplevel)/x`.
                 if first.is_empty() || first.starts_with('$') {
-                    named.extend(Some(top.join(rest)).filter(|path| is_there(path)));
+                    programs.extend(Some(top.join(rest)).filter(|path| is_there(path)));
                 }
-                named.extend(expanded(git, word).map(|path| top.join(path)));
+                programs.extend(expanded(git, word).map(|path| top.join(path)));
             }
         }
     }
-    named
+    programs
 }
 
 /// The working tree paths that decide what a path names.

@@ -89,10 +89,10 @@ pub fn blame(
     };
     let Some((first, last)) = lines else { return asked(None) };
     let around = (first.saturating_sub(AROUND).max(1), last.saturating_add(AROUND));
-    let found: Vec<Blamed> =
+    let lines_of_file: Vec<Blamed> =
         asked(Some(around))?.into_iter().filter_map(|one| one.within(first, last)).collect();
     // If the file has no such lines, git reports the error.
-    if found.is_empty() { asked(lines) } else { Ok(found) }
+    if lines_of_file.is_empty() { asked(lines) } else { Ok(lines_of_file) }
 }
 
 /// The file of commits to ignore that the configuration names and that is not there: a bare `git
@@ -123,9 +123,10 @@ pub fn added(git: &Git, at: &Oid, paths: &[String]) -> Result<Vec<(String, Vec<B
         reader.entries(commit, &of.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>())
     };
     let names: Vec<&str> = paths.iter().map(String::as_str).collect();
-    let there = paths.iter().cloned().zip(reader.entries(at, &names)?);
+    let by_path = paths.iter().cloned().zip(reader.entries(at, &names)?);
     let file = |(path, entry): (_, Option<TreeEntry>)| Some((path, entry?));
-    let files: Vec<_> = there.filter_map(file).filter(|(_, entry)| entry.kind.is_blob()).collect();
+    let files: Vec<_> =
+        by_path.filter_map(file).filter(|(_, entry)| entry.kind.is_blob()).collect();
     let (mut found, mut next, mut steps) = (Vec::new(), vec![(at.clone(), files)], 0);
     while let Some((id, mut files)) = next.pop().filter(|_| steps < STEPS) {
         steps += 1;
@@ -156,8 +157,8 @@ pub fn added(git: &Git, at: &Oid, paths: &[String]) -> Result<Vec<(String, Vec<B
         for (path, entry) in files {
             let text = required(reader.as_ref(), &entry.oid)?.1;
             let texts: Vec<String> = lines(&text).map(lossy).collect();
-            let copied = lines(&text).map(plain).filter(|line| elsewhere.contains(line));
-            if copied.map(|line| line.len()).sum::<usize>() < COPIED {
+            let copies = lines(&text).map(plain).filter(|line| elsewhere.contains(line));
+            if copies.map(|line| line.len()).sum::<usize>() < COPIED {
                 let commit = Some(id.clone());
                 let mut whole =
                     vec![Blamed { first: 1, commit, path: path.clone(), line: 1, texts }];
@@ -177,18 +178,18 @@ fn changed_lines(
     parent: &Oid,
     commit: &Oid,
 ) -> Result<Option<HashSet<Vec<u8>>>> {
-    let mut found = HashSet::new();
+    let mut result = HashSet::new();
     for change in reader.diff(Some(parent), commit)? {
         match (change.kind, &change.old) {
             (TreeChangeKind::Added, _) => {}
             (TreeChangeKind::Modified, Some(old)) => {
                 let Ok(Some((_, text))) = reader.object(old) else { return Ok(None) };
-                found.extend(lines(&text).map(plain));
+                result.extend(lines(&text).map(plain));
             }
             _ => return Ok(None),
         }
     }
-    Ok(Some(found))
+    Ok(Some(result))
 }
 
 fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -212,7 +213,7 @@ pub fn shallow_ends(git: &Git) -> Result<HashSet<Oid>> {
 
 /// Parses `git blame --porcelain`: the details of a commit come once, before its first line.
 fn parsed(output: &[u8]) -> Result<Vec<Blamed>> {
-    let mut found: Vec<Blamed> = Vec::new();
+    let mut result: Vec<Blamed> = Vec::new();
     let mut paths: HashMap<String, String> = HashMap::new();
     let mut header: Option<(String, usize, usize)> = None;
     let output = output.strip_suffix(b"\n").unwrap_or(output);
@@ -228,13 +229,13 @@ fn parsed(output: &[u8]) -> Result<Vec<Blamed>> {
         let path = paths.get(commit).cloned().unwrap_or_default();
         let oid: Oid = commit.parse()?;
         let oid = Some(oid).filter(|oid| !oid.is_zero());
-        match found.last_mut() {
+        match result.last_mut() {
             Some(last)
                 if last.commit == oid && last.path == path && last.follows(*here, *there) =>
             {
                 last.texts.push(lossy(text));
             }
-            _ => found.push(Blamed {
+            _ => result.push(Blamed {
                 first: *here,
                 commit: oid,
                 path,
@@ -244,7 +245,7 @@ fn parsed(output: &[u8]) -> Result<Vec<Blamed>> {
         }
         header = None;
     }
-    Ok(found)
+    Ok(result)
 }
 
 /// `<id> SP <line there> SP <line here>`; the first of consecutive lines also has their count.
@@ -273,8 +274,8 @@ fn unquoted(name: &[u8]) -> String {
             out.push(u8::try_from(number).unwrap_or(b'?'));
             rest = &rest[3..];
         } else if let Some((&escaped, after)) = rest.split_first() {
-            let known = [b'a', 7, b'b', 8, b't', 9, b'n', 10, b'v', 11, b'f', 12, b'r', 13];
-            let pair = known.chunks_exact(2).find(|pair| pair[0] == escaped);
+            let escapes = [b'a', 7, b'b', 8, b't', 9, b'n', 10, b'v', 11, b'f', 12, b'r', 13];
+            let pair = escapes.chunks_exact(2).find(|pair| pair[0] == escaped);
             out.push(pair.map_or(escaped, |pair| pair[1]));
             rest = after;
         }

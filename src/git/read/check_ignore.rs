@@ -38,7 +38,7 @@ fn check_ignore<S: AsRef<str>>(
 /// # Errors
 /// Git fails.
 pub fn ignoring_rules<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<BTreeMap<String, String>> {
-    let told = asked_check_ignore(git, paths, &["--verbose"])?;
+    let output = asked_check_ignore(git, paths, &["--verbose"])?;
     let rule = |fields: &[String]| match fields {
         // Git also reports a rule that re-includes a path.
         [_, _, pattern, _] if pattern.starts_with('!') => None,
@@ -47,7 +47,7 @@ pub fn ignoring_rules<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<BTreeMap<
         }
         _ => None,
     };
-    Ok(told.chunks(4).filter_map(rule).collect())
+    Ok(output.chunks(4).filter_map(rule).collect())
 }
 
 /// A path without the prefix that [`asked_check_ignore`] adds.
@@ -65,9 +65,10 @@ fn asked_check_ignore<S: AsRef<str>>(
         return Ok(Vec::new());
     }
     // This command refuses literal pathspecs; `./` keeps a leading colon from being magic.
-    let dotted: Vec<String> = paths.iter().map(|path| format!("./{}", path.as_ref())).collect();
+    let relative_paths: Vec<String> =
+        paths.iter().map(|path| format!("./{}", path.as_ref())).collect();
     let check = git.read(["--no-literal-pathspecs", "check-ignore", "--stdin", "-z"]);
-    let check = check.args(options).stdin_nul(&dotted);
+    let check = check.args(options).stdin_nul(&relative_paths);
     let output = check.output()?;
     match output.code {
         Some(0 | 1) => Ok(nul_texts(&output.stdout).collect()),

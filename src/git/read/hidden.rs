@@ -24,16 +24,16 @@ const UNMARK: [&str; 2] = ["--no-skip-worktree", "--no-assume-unchanged"];
 /// Git fails.
 pub(crate) fn edits<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Vec<StatusEntry>> {
     let facts = index::facts(git)?;
-    let there = marked_there(git, &facts.marked, paths);
-    if there.is_empty() {
+    let present = marked_there(git, &facts.marked, paths);
+    if present.is_empty() {
         return Ok(Vec::new());
     }
-    let mut found = status_without_marks(git, there.keys().copied().collect())?;
-    found.retain_mut(|entry| {
-        entry.hidden = there.get(entry.path.as_str()).copied();
+    let mut entries = status_without_marks(git, present.keys().copied().collect())?;
+    entries.retain_mut(|entry| {
+        entry.hidden = present.get(entry.path.as_str()).copied();
         entry.hidden.is_some()
     });
-    Ok(found)
+    Ok(entries)
 }
 
 /// Files on disk that are marked skip-worktree, changed or not: commits do not include them as long
@@ -43,9 +43,9 @@ pub(crate) fn edits<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Vec<StatusE
 /// Git fails.
 pub fn skipped_files(git: &Git) -> Result<Vec<String>> {
     let facts = index::facts(git)?;
-    let there = marked_there::<&str>(git, &facts.marked, &[]).into_iter();
-    let skipped = there.filter(|(_, why)| *why == Hidden::Skipped);
-    Ok(skipped.map(|(path, _)| path.to_owned()).collect())
+    let present = marked_there::<&str>(git, &facts.marked, &[]).into_iter();
+    let skips = present.filter(|(_, why)| *why == Hidden::Skipped);
+    Ok(skips.map(|(path, _)| path.to_owned()).collect())
 }
 
 /// Removes the marks of these files: git lists their changes again, and commits include them.
@@ -54,9 +54,9 @@ pub fn skipped_files(git: &Git) -> Result<Vec<String>> {
 /// Git fails.
 pub fn unmark(git: &Git, paths: &[String]) -> Result<()> {
     let facts = index::facts(git)?;
-    let there = marked_there(git, &facts.marked, paths);
+    let present = marked_there(git, &facts.marked, paths);
     let names: Vec<&str> =
-        there.into_keys().filter(|path| paths.iter().any(|p| p == path)).collect();
+        present.into_keys().filter(|path| paths.iter().any(|p| p == path)).collect();
     if names.is_empty() {
         return Ok(());
     }
@@ -73,22 +73,22 @@ fn marked_there<'a, S: AsRef<str>>(
     marked: &'a Marked,
     paths: &[S],
 ) -> BTreeMap<&'a str, Hidden> {
-    let asked = |path: &str| {
+    let is_in_question = |path: &str| {
         let below = |folder: &str| path.strip_prefix(folder).is_some_and(|r| r.starts_with('/'));
         paths.is_empty()
             || paths.iter().map(|p| p.as_ref().trim_end_matches('/')).any(|p| p == path || below(p))
     };
     let mut missing = String::new();
-    let mut there = BTreeMap::new();
-    for (path, why) in marked.iter().filter(|(path, _)| asked(path)) {
-        let gone = !missing.is_empty() && path.starts_with(&missing);
-        if !gone && git.lies_at(path).is_some_and(|meta| !meta.is_dir()) {
-            there.insert(path.as_str(), *why);
-        } else if !gone {
+    let mut present = BTreeMap::new();
+    for (path, why) in marked.iter().filter(|(path, _)| is_in_question(path)) {
+        let is_missing = !missing.is_empty() && path.starts_with(&missing);
+        if !is_missing && git.lies_at(path).is_some_and(|meta| !meta.is_dir()) {
+            present.insert(path.as_str(), *why);
+        } else if !is_missing {
             missing = missing_folder(git, path);
         }
     }
-    there
+    present
 }
 
 /// The result of `git status` for these files if nothing were marked.

@@ -24,12 +24,12 @@ pub fn overwritten_by(git: &Git, target: &Oid) -> Result<Vec<String>> {
         return Ok(Vec::new());
     }
     let changes = git.reader().diff(head.as_ref(), target)?;
-    let written = changes.iter().filter(|change| change.kind != TreeChangeKind::Deleted);
-    let written: Vec<String> = written.map(|change| change.path.clone()).collect();
-    let mut found = in_the_way(git, &written)?;
-    let changed: Vec<String> = changes.into_iter().map(|change| change.path).collect();
-    found.extend(hidden_in_the_way(git, &changed)?);
-    Ok(found)
+    let writes = changes.iter().filter(|change| change.kind != TreeChangeKind::Deleted);
+    let writes: Vec<String> = writes.map(|change| change.path.clone()).collect();
+    let mut obstacles = in_the_way(git, &writes)?;
+    let all_paths: Vec<String> = changes.into_iter().map(|change| change.path).collect();
+    obstacles.extend(hidden_in_the_way(git, &all_paths)?);
+    Ok(obstacles)
 }
 
 /// The paths with changes that git does not list, among those that git would change or delete.
@@ -51,17 +51,17 @@ pub(crate) fn refuse_overwriting(git: &Git, target: &Oid) -> Result<()> {
 
 /// Like [`in_the_way`], but the files at the paths `back` and `gone` may be overwritten.
 pub(crate) fn obstacles(git: &Git, back: &[&str], gone: &[&str]) -> Result<Vec<String>> {
-    let written: Vec<String> = back.iter().map(|&path| path.to_owned()).collect();
-    let mut found = in_the_way(git, &written)?;
-    found.retain(|path| !back.contains(&path.as_str()) && !gone.contains(&path.as_str()));
-    Ok(found)
+    let writes: Vec<String> = back.iter().map(|&path| path.to_owned()).collect();
+    let mut obstacles = in_the_way(git, &writes)?;
+    obstacles.retain(|path| !back.contains(&path.as_str()) && !gone.contains(&path.as_str()));
+    Ok(obstacles)
 }
 
 /// Files that are not in the index and that block a path git is about to write, or one of its
 /// parent directories.
 fn in_the_way(git: &Git, written: &[String]) -> Result<Vec<String>> {
     let mut suspects = BTreeSet::new();
-    let mut found = BTreeSet::new();
+    let mut obstacles = BTreeSet::new();
     let mut looked_at: BTreeSet<&str> = BTreeSet::new();
     for path in written {
         for (index, _) in path.match_indices('/') {
@@ -71,7 +71,7 @@ fn in_the_way(git: &Git, written: &[String]) -> Result<Vec<String>> {
             }
         }
         match git.lies_at(path) {
-            Some(meta) if meta.is_dir() => found.extend(untracked_below(git, path)?),
+            Some(meta) if meta.is_dir() => obstacles.extend(untracked_below(git, path)?),
             Some(_) => {
                 suspects.insert(path.clone());
             }
@@ -81,9 +81,9 @@ fn in_the_way(git: &Git, written: &[String]) -> Result<Vec<String>> {
     if !suspects.is_empty() {
         let suspects: Vec<String> = suspects.into_iter().collect();
         let tracked = status::tracked(git, &suspects)?;
-        found.extend(suspects.into_iter().filter(|path| !tracked.contains(path)));
+        obstacles.extend(suspects.into_iter().filter(|path| !tracked.contains(path)));
     }
-    Ok(found.into_iter().collect())
+    Ok(obstacles.into_iter().collect())
 }
 
 /// Untracked files in a directory, ignored or not.
@@ -135,9 +135,10 @@ pub fn listed_again(paths: &[String]) -> String {
 }
 
 fn named(paths: &[String]) -> String {
-    let named = paths.iter().take(NAMED_PATHS).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let first_paths =
+        paths.iter().take(NAMED_PATHS).map(String::as_str).collect::<Vec<_>>().join(", ");
     let more = paths.len().saturating_sub(NAMED_PATHS);
-    if more > 0 { format!("{named} and {more} more") } else { named }
+    if more > 0 { format!("{first_paths} and {more} more") } else { first_paths }
 }
 
 #[cfg(test)]

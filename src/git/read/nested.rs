@@ -32,15 +32,15 @@ pub fn status(folder: &Path) -> Result<NestedStatus> {
     let mut options = StatusOptions::new();
     options.include_untracked(true).recurse_untracked_dirs(true).exclude_submodules(true);
     options.include_ignored(true);
-    let mut found = NestedStatus::default();
+    let mut status = NestedStatus::default();
     let statuses = repository.statuses(Some(&mut options)).context("listing its changes")?;
     for entry in statuses.iter() {
         let path = decoded(entry.path_bytes());
         if entry.status().contains(Status::IGNORED) {
-            found.ignored.push(path);
+            status.ignored.push(path);
         } else if !path.ends_with('/') {
-            found.uncommitted.push(path);
+            status.uncommitted.push(path);
         }
     }
-    Ok(found)
+    Ok(status)
 }

@@ -51,16 +51,16 @@ pub fn patches(git: &Git, from: &Oid, to: &Oid, paths: &[String]) -> Result<Vec<
 /// Parses the output of `git diff --no-prefix --no-renames`. Every line of content begins with a
 /// blank, `+`, `-` or `\`, so that none is mistaken for one of git's own.
 fn parse(text: &str) -> Vec<FilePatch> {
-    let mut found: Vec<FilePatch> = Vec::new();
+    let mut patches: Vec<FilePatch> = Vec::new();
     for line in text.split_inclusive('\n') {
         if let Some(names) = line.strip_prefix("diff --git ") {
             // The line has the same name twice; the name may contain blanks.
             let names = names.trim_end_matches('\n');
             let path = names.get(..names.len() / 2).unwrap_or(names);
-            found.push(FilePatch { path: unquoted(path), ..FilePatch::default() });
+            patches.push(FilePatch { path: unquoted(path), ..FilePatch::default() });
             continue;
         }
-        let Some(patch) = found.last_mut() else { continue };
+        let Some(patch) = patches.last_mut() else { continue };
         if line.starts_with("@@ ") || !patch.hunks.is_empty() {
             patch.added += usize::from(line.starts_with('+'));
             patch.removed += usize::from(line.starts_with('-'));
@@ -69,7 +69,7 @@ fn parse(text: &str) -> Vec<FilePatch> {
             patch.notes.push(line.trim_end_matches('\n').to_owned());
         }
     }
-    found
+    patches
 }
 
 /// A path without git's quotes, which enclose a path with a quote, a backslash or a control
@@ -79,8 +79,8 @@ fn unquoted(path: &str) -> String {
     let Some(inner) = inner else { return path.to_owned() };
     let (mut bytes, mut rest) = (Vec::new(), inner.bytes().peekable());
     while let Some(byte) = rest.next() {
-        let escaped = if byte == b'\\' { rest.next() } else { None };
-        bytes.push(match escaped {
+        let escape = if byte == b'\\' { rest.next() } else { None };
+        bytes.push(match escape {
             None => byte,
             Some(first @ b'0'..=b'3') => {
                 let mut digit = || rest.next().map_or(0, |digit| digit.wrapping_sub(b'0') & 7);

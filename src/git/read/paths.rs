@@ -49,8 +49,8 @@ pub fn renames(git: &Git, since: Option<&Oid>, tip: &Oid) -> Result<Vec<(String,
     let log = git.read(["log", "--no-show-signature", "--reverse", "--topo-order", "--no-merges"]);
     let log = log.args(["--format=", "-z", "-M", "--diff-filter=R", "--name-status"]);
     let since = since.map(|commit| format!("^{commit}"));
-    let said = log.arg(tip.as_str()).args(since).arg("--").checked()?.stdout;
-    let words: Vec<String> = nul_texts(&said).filter(|word| !word.trim().is_empty()).collect();
+    let output = log.arg(tip.as_str()).args(since).arg("--").checked()?.stdout;
+    let words: Vec<String> = nul_texts(&output).filter(|word| !word.trim().is_empty()).collect();
     let renames = words.chunks_exact(3).map(|words| (words[1].clone(), words[2].clone()));
     Ok(renames.collect())
 }
@@ -61,8 +61,8 @@ pub fn renames(git: &Git, since: Option<&Oid>, tip: &Oid) -> Result<Vec<(String,
 /// Git fails.
 pub fn newest_commit(git: &Git, range: &str, path: &str) -> Result<Option<String>> {
     let log = git.read(["log", "-1", "--no-merges", "--no-show-signature", "--format=%h %s"]);
-    let said = log.args([range, "--", path]).checked()?.text();
-    Ok(said.lines().next().map(str::to_owned))
+    let output = log.args([range, "--", path]).checked()?.text();
+    Ok(output.lines().next().map(str::to_owned))
 }
 
 /// The authors of the commits of a range that changed these files, each once, sorted.

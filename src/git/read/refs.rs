@@ -124,10 +124,10 @@ fn head_or_id(git: &Git, rev: &str) -> Result<Option<(Option<Oid>, Part)>> {
 /// Git cannot be started.
 pub fn object_id(git: &Git, short: &str) -> Result<Option<Oid>> {
     // An object that libgit2 does not find may be in a directory named only by the environment.
-    let found = git.in_process(|fast| fast.abbreviated(short));
+    let answer = git.in_process(|fast| fast.abbreviated(short));
     let sure = git.variable("GIT_ALTERNATE_OBJECT_DIRECTORIES").is_none();
-    match found.filter(|found| sure || found.is_some()) {
-        Some(found) => Ok(found),
+    match answer.filter(|answer| sure || answer.is_some()) {
+        Some(answer) => Ok(answer),
         None => verified(git, short),
     }
 }
@@ -172,9 +172,9 @@ fn info_of(reader: &dyn Reader, Ref { name, object }: Ref) -> Result<RefInfo> {
         let (header, body) = text.split_once("\n\n").unwrap_or((&text, ""));
         let body = body.trim_start_matches('\n');
         // Git ends the subject at the beginning of a signature.
-        let unsigned = body.find("-----BEGIN ").map_or(body, |at| &body[..at]);
+        let unsigned_body = body.find("-----BEGIN ").map_or(body, |at| &body[..at]);
         committer_time = made_at(header);
-        (subject, message) = (subject_of(unsigned), body.to_owned());
+        (subject, message) = (subject_of(unsigned_body), body.to_owned());
     }
     let oid = match kind {
         ObjectType::Tag => peeled(reader, &object)?.context("a tag of nothing")?.0,
@@ -223,8 +223,8 @@ pub fn branch_exists(git: &Git, short: &str) -> Result<bool> {
 /// Git fails.
 pub fn remote_branches(git: &Git, short: &str) -> Result<Vec<RefName>> {
     RefName::branch(short)?;
-    let found = git.refs(&[format!("refs/remotes/*/{short}")])?;
-    Ok(found.into_iter().map(|one| one.name).collect())
+    let branches = git.refs(&[format!("refs/remotes/*/{short}")])?;
+    Ok(branches.into_iter().map(|one| one.name).collect())
 }
 
 /// True if `ancestor` is `of` or one of its ancestors.

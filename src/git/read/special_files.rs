@@ -22,10 +22,14 @@ pub(crate) fn at(git: &Git, paths: &[String]) -> Vec<String> {
 /// # Errors
 /// Git fails.
 pub(crate) fn index(git: &Git, file: &Path, paths: &[String], special: &[String]) -> Result<()> {
-    let own = |args: &[&str]| git.write(args).env("GIT_INDEX_FILE", file);
-    own(&["read-tree", "HEAD"]).checked()?;
-    own(&["update-index", "--force-remove", "-z", "--stdin"]).stdin_nul(special).checked()?;
+    let in_own_index = |args: &[&str]| git.write(args).env("GIT_INDEX_FILE", file);
+    in_own_index(&["read-tree", "HEAD"]).checked()?;
+    in_own_index(&["update-index", "--force-remove", "-z", "--stdin"])
+        .stdin_nul(special)
+        .checked()?;
     let rest: Vec<&String> = paths.iter().filter(|path| !special.contains(path)).collect();
-    own(&["update-index", "--add", "--remove", "-z", "--stdin"]).stdin_nul(&rest).checked()?;
+    in_own_index(&["update-index", "--add", "--remove", "-z", "--stdin"])
+        .stdin_nul(&rest)
+        .checked()?;
     Ok(())
 }

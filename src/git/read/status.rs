@@ -31,24 +31,25 @@ struct Look {
 impl Look {
     /// The entries at these places; `None` if this result does not cover them, or is too old.
     fn answer<S: AsRef<str>>(&self, places: &[S]) -> Option<Vec<StatusEntry>> {
-        let looked =
+        let is_covered =
             |place: &S| self.places.iter().any(|seen| is_at_or_below(place.as_ref(), seen));
-        let covers = self.places.is_empty() || (!places.is_empty() && places.iter().all(looked));
+        let covers =
+            self.places.is_empty() || (!places.is_empty() && places.iter().all(is_covered));
         (self.at.lasts() && covers).then(|| self.about(places))
     }
 
     /// The entries at these places; all if none is given.
     fn about<S: AsRef<str>>(&self, places: &[S]) -> Vec<StatusEntry> {
-        let asked = |entry: &&StatusEntry| {
+        let is_in_question = |entry: &&StatusEntry| {
             places.is_empty()
                 || places.iter().any(|place| {
                     // The path of a nested repository ends in `/`, and its content is not listed.
-                    let nested = entry.path.ends_with('/');
+                    let is_repository = entry.path.ends_with('/');
                     is_at_or_below(&entry.path, place.as_ref())
-                        || (nested && is_at_or_below(place.as_ref(), &entry.path))
+                        || (is_repository && is_at_or_below(place.as_ref(), &entry.path))
                 })
         };
-        self.entries.iter().filter(asked).cloned().collect()
+        self.entries.iter().filter(is_in_question).cloned().collect()
     }
 }
 
@@ -106,17 +107,17 @@ fn looked<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<Vec<StatusEntry>> {
     // about more paths than fit on a command line.
     let is_second = last.take().is_some_and(|look| look.at.lasts());
     let chunks = chunks(paths);
-    let asked: &[S] = match chunks.as_slice() {
+    let places_in_question: &[S] = match chunks.as_slice() {
         [paths] if !is_second => paths,
         _ => &[],
     };
     let at = Moment::now();
-    let (entries, ignored) = look_at(git, asked)?;
-    let places = asked.iter().map(|place| place.as_ref().to_owned()).collect();
+    let (entries, ignored) = look_at(git, places_in_question)?;
+    let places = places_in_question.iter().map(|place| place.as_ref().to_owned()).collect();
     let look = Look { at, places, entries, ignored };
-    let found = look.about(paths);
+    let answer = look.about(paths);
     *last = Some(look);
-    Ok(found)
+    Ok(answer)
 }
 
 /// Records that git-cowork itself has written a file: the last result of `git status` stays valid,
@@ -127,16 +128,18 @@ pub fn note_written(git: &Git, path: &str) {
     let looks = git.caches.get::<Looks>();
     let mut last = looks.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(look) = last.as_mut().filter(|look| look.at.lasts()) else { return };
-    let listed = look.entries.iter().find(|entry| entry.path == path).map(|entry| entry.kind);
+    let kind_before = look.entries.iter().find(|entry| entry.path == path).map(|entry| entry.kind);
     let was_deleted = matches!(
-        listed,
+        kind_before,
         Some(StatusKind::Tracked { unstaged: Change::Deleted, .. } | StatusKind::Unmerged)
     );
     match committed(git, path) {
         // Only git knows what is staged, and which filters apply.
-        Ok(Committed { same, .. }) if was_deleted || (same && listed.is_some()) => *last = None,
+        Ok(Committed { same, .. }) if was_deleted || (same && kind_before.is_some()) => {
+            *last = None
+        }
         Ok(Committed { same: true, .. }) => {}
-        _ if listed.is_some() => {}
+        _ if kind_before.is_some() => {}
         Ok(Committed { exists, .. }) => {
             let (staged, unstaged) = (Change::None, Change::Modified);
             let kind = StatusKind::Tracked { staged, unstaged };
@@ -223,13 +226,13 @@ fn look_at<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<(Vec<StatusEntry>, V
 /// # Errors
 /// Git fails.
 pub fn tracked<S: AsRef<str>>(git: &Git, paths: &[S]) -> Result<BTreeSet<String>> {
-    let wanted: BTreeSet<&str> = paths.iter().map(AsRef::as_ref).collect();
+    let names: BTreeSet<&str> = paths.iter().map(AsRef::as_ref).collect();
     let mut tracked = BTreeSet::new();
     for chunk in chunks(paths) {
         let list = git.read(["ls-files", "-z", "--"]).args(chunk.iter().map(AsRef::as_ref));
         let output = list.checked()?;
         // For a directory, git lists its content.
-        tracked.extend(nul_texts(&output.stdout).filter(|path| wanted.contains(path.as_str())));
+        tracked.extend(nul_texts(&output.stdout).filter(|path| names.contains(path.as_str())));
     }
     Ok(tracked)
 }

@@ -14,8 +14,8 @@ use crate::git::{Git, settings};
 /// # Errors
 /// Git cannot be started, or its configuration cannot be read.
 pub fn browse(git: &Git, address: &str, has_desktop: bool) -> Result<bool> {
-    let configured = settings::get(git, "web.browser")?.is_some();
-    if has_desktop && !configured {
+    let has_setting = settings::get(git, "web.browser")?.is_some();
+    if has_desktop && !has_setting {
         let desktop = git.read(["web--browse", "--browser=xdg-open", address]);
         if at_terminal(&desktop)? {
             return Ok(true);

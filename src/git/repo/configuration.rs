@@ -74,8 +74,8 @@ impl Configuration {
         for path in settings.iter().flat_map(|setting| files_of(git, setting)) {
             files.entry(path).or_insert_with_key(|path| {
                 let stamp = stamp_at(path);
-                let modified = stamp.map(|(modified, ..)| modified);
-                keep &= modified.is_none_or(|modified| modified + COARSE_CLOCK < begin);
+                let time = stamp.map(|(time, ..)| time);
+                keep &= time.is_none_or(|time| time + COARSE_CLOCK < begin);
                 stamp
             });
         }
@@ -102,8 +102,8 @@ impl Configuration {
     /// The last value of a key, which is given as git normalizes it. `Some(None)` for a key without
     /// `=`.
     pub(crate) fn value(&self, key: &str) -> Option<Option<&str>> {
-        let found = self.settings.iter().rev().find(|setting| setting.key == key);
-        found.map(|setting| setting.value.as_deref())
+        let last = self.settings.iter().rev().find(|setting| setting.key == key);
+        last.map(|setting| setting.value.as_deref())
     }
 
     /// The files that contain settings; a relative path starts at the top.
@@ -149,8 +149,8 @@ fn usual_files(git: &Git) -> Vec<PathBuf> {
         git.git_dir.join("config.worktree"),
         PathBuf::from("/etc/gitconfig"),
     ];
-    let named = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"];
-    files.extend(named.iter().filter_map(|name| git.variable(name)).map(PathBuf::from));
+    let variables = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"];
+    files.extend(variables.iter().filter_map(|name| git.variable(name)).map(PathBuf::from));
     let below =
         [("XDG_CONFIG_HOME", "git/config"), ("HOME", ".config/git/config"), ("HOME", ".gitconfig")];
     for (name, file) in below {
@@ -224,11 +224,11 @@ pub(crate) fn users_files(git: &Git, key: &str, name: &str) -> Option<Vec<PathBu
         Some(Some(file)) => Some(vec![git.top.join(expanded(git, file)?)]),
         Some(None) => None,
         None => {
-            let of = |variable: &str, folder: &str| {
+            let in_folder = |variable: &str, folder: &str| {
                 let base = git.variable(variable).filter(|base| !base.is_empty());
                 base.map(|base| Path::new(&base).join(folder).join(name))
             };
-            let places = [of("XDG_CONFIG_HOME", "git"), of("HOME", ".config/git")];
+            let places = [in_folder("XDG_CONFIG_HOME", "git"), in_folder("HOME", ".config/git")];
             Some(places.into_iter().flatten().collect())
         }
     }

@@ -55,16 +55,16 @@ pub enum HookChange {
 /// # Errors
 /// Git fails, or a file cannot be written.
 pub fn install(git: &Git) -> Result<Vec<(&'static str, HookChange)>> {
-    let configured = version::git_version(&git.top, &git.env)?.0 >= Some(CONFIGURED_SINCE);
+    let knows_hook_settings = version::git_version(&git.top, &git.env)?.0 >= Some(CONFIGURED_SINCE);
     let folder = folder(git)?;
-    let ours = within(&folder, &git.common_dir);
+    let is_in_repository = within(&folder, &git.common_dir);
     HOOKS
         .iter()
         .map(|(event, script)| {
             let path = folder.join(event);
-            let change = if configured {
+            let change = if knows_hook_settings {
                 configure_hook(git, event)?
-            } else if ours {
+            } else if is_in_repository {
                 install_at(&path, event, script)?
             } else {
                 by_hand(path, event)
@@ -80,7 +80,7 @@ pub fn install(git: &Git) -> Result<Vec<(&'static str, HookChange)>> {
 /// Git fails, or a file cannot be written.
 pub fn remove(git: &Git) -> Result<Vec<(&'static str, HookChange)>> {
     let folder = folder(git)?;
-    let ours = within(&folder, &git.common_dir);
+    let is_in_repository = within(&folder, &git.common_dir);
     HOOKS
         .iter()
         .map(|(event, script)| {
@@ -89,7 +89,7 @@ pub fn remove(git: &Git) -> Result<Vec<(&'static str, HookChange)>> {
             let change = if settings::get(git, &format!("{section}.command"))?.is_some() {
                 git.write(["config", "--local", "--remove-section", &section]).checked()?;
                 HookChange::Removed
-            } else if ours {
+            } else if is_in_repository {
                 remove_at(&path, script)?
             } else {
                 HookChange::Unchanged
@@ -103,8 +103,9 @@ pub fn remove(git: &Git) -> Result<Vec<(&'static str, HookChange)>> {
 /// configured hook. True as well if that cannot be determined.
 pub(crate) fn has(git: &Git, name: &str) -> bool {
     let none = folder(git).is_ok_and(|folder| !folder.join(name).exists());
-    let configured = |all: &Configuration| all.all().any(|(key, _)| key.starts_with("hook."));
-    !none || git.configuration().map_or(true, |all| configured(&all))
+    let has_hook_settings =
+        |all: &Configuration| all.all().any(|(key, _)| key.starts_with("hook."));
+    !none || git.configuration().map_or(true, |all| has_hook_settings(&all))
 }
 
 /// The first hook that may run before a commit is made and change its content.
@@ -180,22 +181,22 @@ pub struct Met {
 pub fn met(git: &Git) -> Result<Vec<Met>> {
     let folder = folder(git)?;
     let all = git.configuration()?;
-    let configured = |name: &str| {
+    let is_set = |name: &str| {
         let mut events =
             all.all().filter(|(key, _)| key.starts_with("hook.") && key.ends_with(".event"));
         events.any(|(_, event)| event == Some(name))
     };
-    let seen = |name: &&'static str| {
+    let exists = |name: &&'static str| {
         let path = folder.join(name);
         let file = path.metadata().ok().filter(fs::Metadata::is_file);
         match file {
             Some(file) if is_executable(&file) => Some(Met { name, not_executable: None }),
-            _ if configured(name) => Some(Met { name, not_executable: None }),
+            _ if is_set(name) => Some(Met { name, not_executable: None }),
             Some(_) => Some(Met { name, not_executable: Some(path) }),
             None => None,
         }
     };
-    Ok(MET.iter().filter_map(seen).collect())
+    Ok(MET.iter().filter_map(exists).collect())
 }
 
 /// True if all hooks of git-cowork are installed.
@@ -225,14 +226,14 @@ pub(crate) fn folder(git: &Git) -> Result<PathBuf> {
         Some(_) => {}
     }
     let now = git.configuration()?;
-    let kept = git.caches.get::<Folder>();
-    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, folder)) = kept.as_ref().filter(|(of, _)| Arc::ptr_eq(of, &now)) {
+    let cache = git.caches.get::<Folder>();
+    let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, folder)) = cache.as_ref().filter(|(of, _)| Arc::ptr_eq(of, &now)) {
         return Ok(folder.clone());
     }
     let ask = git.read(["rev-parse", "--path-format=absolute", "--git-path", "hooks"]);
     let folder = PathBuf::from(ask.capture()?);
-    *kept = Some((now, folder.clone()));
+    *cache = Some((now, folder.clone()));
     Ok(folder)
 }
 

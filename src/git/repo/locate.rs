@@ -106,9 +106,10 @@ pub(crate) fn locate(
 /// `None` in a working tree unless `GIT_DIR` is set: a clone may contain a bare repository among
 /// its files, with settings that run programs.
 pub(crate) fn bare(cwd: &Path) -> Result<Option<Located>> {
-    let named = variable(&[], "GIT_DIR").is_some();
+    let has_git_dir = variable(&[], "GIT_DIR").is_some();
     let real = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
-    if !named && real.ancestors().any(|folder| folder.join(".git").symlink_metadata().is_ok()) {
+    if !has_git_dir && real.ancestors().any(|folder| folder.join(".git").symlink_metadata().is_ok())
+    {
         return Ok(None);
     }
     let mut command = Command::new("git");
@@ -168,8 +169,8 @@ impl Git {
     /// # Errors
     /// Like [`Git::discover`].
     pub fn discover_with(cwd: &Path, env: Vec<(OsString, OsString)>) -> Result<Self> {
-        let found = locate(cwd, &env, CallersGitDir::Honoured)?;
-        Ok(Self::located(found, env))
+        let location = locate(cwd, &env, CallersGitDir::Honoured)?;
+        Ok(Self::located(location, env))
     }
 
     /// [`Git::discover`] for commands that only read history: the repository may be bare.
@@ -217,8 +218,8 @@ impl Git {
         if !other_worktree.exists() {
             return Err(not_there(other_worktree).into());
         }
-        let found = locate(other_worktree, &self.env, CallersGitDir::Ignored)?;
-        if found.common_dir != self.common_dir {
+        let location = locate(other_worktree, &self.env, CallersGitDir::Ignored)?;
+        if location.common_dir != self.common_dir {
             return Err(Error::repository(format!(
                 "{} is not a working tree of {}",
                 other_worktree.display(),
@@ -231,7 +232,7 @@ impl Git {
             env: self.env.clone(),
             children: self.children.clone(),
             shared_caches: self.shared_caches.clone(),
-            ..Self::new(found)
+            ..Self::new(location)
         })
     }
 }

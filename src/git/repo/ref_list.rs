@@ -117,16 +117,16 @@ pub(crate) struct RefList {
 impl RefList {
     /// The references that match one of the patterns, sorted by name.
     pub(crate) fn matching<S: AsRef<str>>(&self, patterns: &[S]) -> Vec<Ref> {
-        let mut found = BTreeMap::new();
+        let mut result = BTreeMap::new();
         for pattern in patterns.iter().map(AsRef::as_ref) {
-            let fixed = pattern.split('*').next().unwrap_or_default();
-            let from = self.objects.range::<str, _>((Included(fixed), Unbounded));
-            let there = from.take_while(|(name, _)| name.as_str().starts_with(fixed));
-            found.extend(there.filter(|(name, _)| matches(pattern, name.as_str())));
+            let prefix = pattern.split('*').next().unwrap_or_default();
+            let from = self.objects.range::<str, _>((Included(prefix), Unbounded));
+            let candidates = from.take_while(|(name, _)| name.as_str().starts_with(prefix));
+            result.extend(candidates.filter(|(name, _)| matches(pattern, name.as_str())));
         }
         let one =
             |(name, object): (&RefName, &Oid)| Ref { name: name.clone(), object: object.clone() };
-        found.into_iter().map(one).collect()
+        result.into_iter().map(one).collect()
     }
 
     fn extend(&mut self, more: Self) {
@@ -174,8 +174,8 @@ impl Git {
             known.at = at;
         }
         let had = known.as_ref().map_or(&[][..], |known| &known.places);
-        let asked = patterns.iter().map(|pattern| place_of(pattern.as_ref()));
-        let mut new: Vec<String> = asked.filter(|place| !is_in(place, had)).collect();
+        let new_places = patterns.iter().map(|pattern| place_of(pattern.as_ref()));
+        let mut new: Vec<String> = new_places.filter(|place| !is_in(place, had)).collect();
         if !new.is_empty() || !is_current {
             let more = PLACES.map(str::to_owned).into_iter().chain(lists.expected.drain(..));
             new.extend(more.filter(|place| !is_in(place, had)));
@@ -337,7 +337,7 @@ impl Before {
         let at = Untouched::now();
         let now = Stamp::of(git, &self.places).ok()?;
         let mut list = RefList::clone(&self.list);
-        let mut own = BTreeSet::new();
+        let mut own_files = BTreeSet::new();
         for (name, new) in changes {
             let is_target = list.symbolic.iter().any(|(_, target)| target == name.as_str());
             let had = list.objects.contains_key(name);
@@ -352,14 +352,14 @@ impl Before {
             if git.format.has_ref_files && !is_ours {
                 return None;
             }
-            own.insert(file);
+            own_files.insert(file);
             match new {
                 Some(_) if !is_in(name.as_str(), &self.places) => None,
                 Some(new) => list.objects.insert(name.clone(), new.clone()),
                 None => list.objects.remove(name),
             };
         }
-        if !self.stamp.is_one_change_before(&now, &own) {
+        if !self.stamp.is_one_change_before(&now, &own_files) {
             return None;
         }
         let known = Known { at, places: self.places, stamp: Some(now), list: Arc::new(list) };

@@ -34,9 +34,9 @@ pub fn outside(cwd: &Path, with: &[&str]) -> Result<Vec<(String, String)>> {
     }
     let text = output.text();
     let settings = text.split('\0').map(|line| line.split_once('\n').unwrap_or((line, "true")));
-    let wanted = |key: &str| key != PAGER && with.iter().any(|start| key.starts_with(start));
-    let ours = settings.filter(|(key, _)| wanted(key));
-    Ok(ours.map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
+    let matches = |key: &str| key != PAGER && with.iter().any(|start| key.starts_with(start));
+    let matching = settings.filter(|(key, _)| matches(key));
+    Ok(matching.map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
 }
 
 /// Every setting whose key starts with one of `with`, in the format of [`all`].
@@ -45,10 +45,10 @@ pub fn outside(cwd: &Path, with: &[&str]) -> Result<Vec<(String, String)>> {
 /// A configuration file is broken.
 pub fn beginning(git: &Git, with: &[&str]) -> Result<Vec<(String, String)>> {
     let all = git.configuration()?;
-    let wanted = |key: &str| key != PAGER && with.iter().any(|start| key.starts_with(start));
-    let ours = all.all().filter(|(key, _)| wanted(key));
+    let matches = |key: &str| key != PAGER && with.iter().any(|start| key.starts_with(start));
+    let matching = all.all().filter(|(key, _)| matches(key));
     let text = |value: Option<&str>| value.unwrap_or("true").to_owned();
-    Ok(ours.map(|(key, value)| (key.to_owned(), text(value))).collect())
+    Ok(matching.map(|(key, value)| (key.to_owned(), text(value))).collect())
 }
 
 /// Adds trailers to a message file, except those it already has.
@@ -129,11 +129,11 @@ pub fn own_pager(git: &Git) -> Result<String> {
 }
 
 fn named_pager(git: &Git, key: &str) -> Result<String> {
-    let own = get(git, key)?;
-    match own.as_deref().map(|own| own.trim().to_lowercase()).as_deref() {
+    let setting = get(git, key)?;
+    match setting.as_deref().map(|setting| setting.trim().to_lowercase()).as_deref() {
         Some("" | "0" | "false" | "no" | "off") => Ok("cat".to_owned()),
         None | Some("1" | "true" | "yes" | "on") => pager(git),
-        Some(_) => pager_with(git, own.as_deref()),
+        Some(_) => pager_with(git, setting.as_deref()),
     }
 }
 
@@ -179,9 +179,9 @@ pub fn color(git: &Git, stdout_is_tty: bool) -> Result<bool> {
             Some(true) => {}
             Some(false) => return Ok(false),
             None => {
-                let said = value.unwrap_or_default();
+                let text = value.unwrap_or_default();
                 return Err(Error::repository(format!(
-                    "'{said}' is not a valid value for color.ui"
+                    "'{text}' is not a valid value for color.ui"
                 ))
                 .hint("one of: auto, always, never")
                 .into());
@@ -190,8 +190,8 @@ pub fn color(git: &Git, stdout_is_tty: bool) -> Result<bool> {
         None => {}
     }
     let dumb = git.variable("TERM").is_none_or(|term| term == "dumb");
-    let paged = || git.variable("GIT_PAGER_IN_USE").is_some_and(|used| used == "true");
-    Ok(!dumb && (stdout_is_tty || paged()))
+    let is_paged = || git.variable("GIT_PAGER_IN_USE").is_some_and(|used| used == "true");
+    Ok(!dumb && (stdout_is_tty || is_paged()))
 }
 
 /// True if this switch of git's configuration is on.

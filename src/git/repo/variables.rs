@@ -63,10 +63,10 @@ impl Git {
     /// # Errors
     /// A configuration file is broken.
     pub(crate) fn configuration(&self) -> Result<Arc<Configuration>> {
-        let kept = self.caches.get::<Kept>();
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = self.caches.get::<Kept>();
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Moment::now();
-        if let Some((at, known)) = kept.as_mut()
+        if let Some((at, known)) = slot.as_mut()
             && (at.lasts() || known.is_current())
         {
             *at = now;
@@ -79,7 +79,7 @@ impl Git {
         let meanwhile: &dyn Fn() = if needs_both { &ask } else { &|| () };
         let (read, keep) = Configuration::read(self, meanwhile)?;
         let read = Arc::new(read);
-        *kept = keep.then(|| (now, Arc::clone(&read)));
+        *slot = keep.then(|| (now, Arc::clone(&read)));
         if let Some(variables) = variables.into_inner() {
             parsed(self, Arc::clone(&read), variables);
         }
@@ -133,9 +133,9 @@ impl Variables {
 /// # Errors
 /// Git does not know who commits.
 pub(crate) fn identity(git: &Git, who: Who) -> Result<Vec<u8>> {
-    let listed = listed(git)?;
-    let mut listed = listed.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(line) = listed.of(who) {
+    let variables = listed(git)?;
+    let mut variables = variables.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(line) = variables.of(who) {
         return Ok(line.clone());
     }
     let output = git.read(["var", who.variable()]).output()?;
@@ -146,26 +146,26 @@ pub(crate) fn identity(git: &Git, who: Who) -> Result<Vec<u8>> {
             .hint("git config --global user.email you@example.com")
             .into());
     }
-    *listed.of(who) = Some(line.clone());
+    *variables.of(who) = Some(line.clone());
     Ok(line)
 }
 
 /// The system's attributes files; `None` if git does not say (before 2.42).
 pub(crate) fn system_attributes(git: &Git) -> Option<Vec<PathBuf>> {
-    let listed = listed(git).ok()?;
-    listed.lock().unwrap_or_else(PoisonError::into_inner).attributes.clone()
+    let variables = listed(git).ok()?;
+    variables.lock().unwrap_or_else(PoisonError::into_inner).attributes.clone()
 }
 
 fn listed(git: &Git) -> Result<Arc<Mutex<Variables>>> {
     let now = git.configuration()?;
-    let told = git.caches.get::<Told>();
-    let told = told.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((at, listed)) = told.as_ref()
+    let slot = git.caches.get::<Told>();
+    let slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((at, listed)) = slot.as_ref()
         && Arc::ptr_eq(at, &now)
     {
         return Ok(Arc::clone(listed));
     }
-    drop(told);
+    drop(slot);
     Ok(parsed(git, now, list_by_git(git)))
 }
 
@@ -196,9 +196,9 @@ pub(crate) fn parsed(
         git.shared_caches.get::<NewEnough>().0.get_or_init(|| ());
     }
     let listed = Arc::new(Mutex::new(listed));
-    let told = git.caches.get::<Told>();
-    let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-    *told = Some((now, Arc::clone(&listed)));
+    let slot = git.caches.get::<Told>();
+    let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+    *slot = Some((now, Arc::clone(&listed)));
     listed
 }
 

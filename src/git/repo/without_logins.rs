@@ -69,7 +69,7 @@ pub fn files(git: &Git) -> Result<Vec<(PathBuf, String)>> {
 /// credential-store --file`, or a copy of the configuration.
 pub fn copies_of_logins(git: &Git) -> Vec<PathBuf> {
     const PARTS: [&str; 5] = ["cred", "token", "secret", "passw", "netrc"];
-    let mut found = Vec::new();
+    let mut logins = Vec::new();
     for dir in [&git.git_dir, &git.common_dir] {
         for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().to_lowercase();
@@ -77,13 +77,13 @@ pub fn copies_of_logins(git: &Git) -> Vec<PathBuf> {
                 name.starts_with("config") && !["config", "config.worktree"].contains(&&*name);
             let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
             if is_file && (is_copy || PARTS.iter().any(|part| name.contains(part))) {
-                found.push(entry.path());
+                logins.push(entry.path());
             }
         }
     }
-    found.sort();
-    found.dedup();
-    found
+    logins.sort();
+    logins.dedup();
+    logins
 }
 
 /// Configuration files that `git config --list` does not read here: those of submodules, and of
@@ -93,7 +93,7 @@ fn unlisted(git: &Git) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
         entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect::<Vec<_>>()
     };
-    let mut found: Vec<PathBuf> = entries(&git.common_dir.join("worktrees"))
+    let mut files: Vec<PathBuf> = entries(&git.common_dir.join("worktrees"))
         .into_iter()
         .chain([git.git_dir.clone(), git.common_dir.clone()])
         .map(|dir| dir.join("config.worktree"))
@@ -104,14 +104,14 @@ fn unlisted(git: &Git) -> Vec<PathBuf> {
         for dir in entries(&folder).into_iter().filter(|_| depth < DEEPEST) {
             match dir.join("HEAD").exists() {
                 true => {
-                    found.extend(["config", "config.worktree"].map(|name| dir.join(name)));
+                    files.extend(["config", "config.worktree"].map(|name| dir.join(name)));
                     folders.push((dir.join("modules"), depth + 1));
                 }
                 false => folders.push((dir, depth + 1)),
             }
         }
     }
-    found
+    files
 }
 
 fn may_hold_a_login(path: &Path) -> bool {
@@ -135,8 +135,8 @@ fn without_login(setting: &KeyAndValue) -> Option<KeyAndValue> {
     }
     let plain = (without_user(key), setting.1.as_deref().map(without_user));
     // What is left of a URL is no secret any more.
-    let left = plain.1.as_deref().unwrap_or(value);
-    of_git_config(&plain.0, left).iter().all(String::is_empty).then_some(plain)
+    let rest = plain.1.as_deref().unwrap_or(value);
+    of_git_config(&plain.0, rest).iter().all(String::is_empty).then_some(plain)
 }
 
 /// A text without the user information of its URL: `https://ana:key@host/x` becomes

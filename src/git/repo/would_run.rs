@@ -161,8 +161,8 @@ fn setting_that_runs(git: &Git, file: &Path) -> Result<Option<String>> {
     let Some(settings) = configuration::of_file(git, file)? else {
         return Ok(Some(format!("the commands of a {} that cannot be listed", name())));
     };
-    let found = settings.into_iter().find(|(key, value)| runs(key, value.as_deref()));
-    Ok(found.map(|(key, _)| key))
+    let setting = settings.into_iter().find(|(key, value)| runs(key, value.as_deref()));
+    Ok(setting.map(|(key, _)| key))
 }
 
 /// True if a setting may name a program, or another file of settings. An unknown setting may.

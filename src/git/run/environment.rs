@@ -25,8 +25,8 @@ pub(crate) const PATHSPEC_VARIABLES: [&str; 4] =
 
 /// The variable of this name: the last one set for children, otherwise the one of this process.
 pub(crate) fn variable(given: &[(OsString, OsString)], name: &str) -> Option<OsString> {
-    let own = given.iter().rev().find(|(key, _)| key == name);
-    own.map(|(_, value)| value.clone()).or_else(|| std::env::var_os(name))
+    let own_value = given.iter().rev().find(|(key, _)| key == name);
+    own_value.map(|(_, value)| value.clone()).or_else(|| std::env::var_os(name))
 }
 
 impl Git {

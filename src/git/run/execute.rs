@@ -54,9 +54,9 @@ impl Cmd<'_> {
     /// next run can wait for the command; if a signal ends the command, its locks are removed.
     fn wait_for(&self, command: &mut Command) -> Result<ExitStatus> {
         let children = self.git.children.as_deref().filter(|_| self.role != Role::Read);
-        let inherited = children.map(|children| children.begin(&self.verb(), &self.git.top));
+        let descriptor = children.map(|children| children.begin(&self.verb(), &self.git.top));
         let child = command.spawn();
-        drop(inherited);
+        drop(descriptor);
         let status = child.map_err(|error| cannot_start(&error)).and_then(|mut child| {
             if let Some(children) = children {
                 children.started(child.id());

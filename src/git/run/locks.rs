@@ -18,13 +18,13 @@ pub(crate) const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Removes the locks in this working tree left by a dead child that started at `since`.
 pub(crate) fn remove(git: &Git, since: SystemTime) -> Result<()> {
-    let held = |lock: &PathBuf| {
-        let made = lock.metadata().and_then(|meta| meta.modified());
-        made.is_ok_and(|made| made >= since) && holder(lock, &git.top).is_none()
+    let is_left_over = |lock: &PathBuf| {
+        let time = lock.metadata().and_then(|meta| meta.modified());
+        time.is_ok_and(|time| time >= since) && holder(lock, &git.top).is_none()
     };
-    let own = git.children.iter().flat_map(|children| children.own.iter().cloned());
-    let own: Vec<String> = own.collect();
-    for lock in all(git, &own).into_iter().filter(held) {
+    let own_refs = git.children.iter().flat_map(|children| children.own.iter().cloned());
+    let own_refs: Vec<String> = own_refs.collect();
+    for lock in all(git, &own_refs).into_iter().filter(is_left_over) {
         std::fs::remove_file(&lock).with_context(|| format!("removing {}", lock.display()))?;
     }
     Ok(())
@@ -55,9 +55,10 @@ pub(crate) fn explain(git: &Git, error: Error, complaint: &str) -> Error {
         return error.hint("another git process was running; run the command again");
     };
     if let Some(process) = holder(&lock, &git.top) {
-        let who = format!("{} (process {})", process.name, process.pid);
-        return error
-            .hint(format!("{who} holds the lock: wait until it ends, then run the command again"));
+        let owner = format!("{} (process {})", process.name, process.pid);
+        return error.hint(format!(
+            "{owner} holds the lock: wait until it ends, then run the command again"
+        ));
     }
     error
         .hint(format!("the lock is {} old, and git-cowork did not create it", age(&lock)))
@@ -69,7 +70,7 @@ pub(crate) fn explain(git: &Git, error: Error, complaint: &str) -> Error {
 /// tables of references.
 fn named_lock(git: &Git, text: &str) -> Option<PathBuf> {
     let root = git.common_dir.display().to_string();
-    let named = text.lines().find_map(|line| {
+    let lock_path = text.lines().find_map(|line| {
         let path = &line[line.find(&root)?..];
         let end = path.find(".lock")? + ".lock".len();
         Some(PathBuf::from(&path[..end]))
@@ -80,7 +81,7 @@ fn named_lock(git: &Git, text: &str) -> Option<PathBuf> {
             .into_iter();
         locks.find(|lock| text.contains(TABLES_LOCKED) && lock.exists())
     };
-    named.or_else(of_tables)
+    lock_path.or_else(of_tables)
 }
 
 /// Lock files in this working tree, of HEAD's branch, and of these references (a name, or a folder
@@ -124,14 +125,14 @@ pub(crate) fn with_lock(path: &Path) -> PathBuf {
 /// The process that holds this lock in the working tree `top`, as far as it can be determined.
 pub(crate) fn holder(lock: &Path, top: &Path) -> Option<processes::Process> {
     let is_index = lock.file_name().is_some_and(|name| name == "index.lock");
-    let mut opened = processes::that_opened(lock).into_iter();
-    opened.next().or_else(|| if is_index { processes::that_commits(top) } else { None })
+    let mut users = processes::that_opened(lock).into_iter();
+    users.next().or_else(|| if is_index { processes::that_commits(top) } else { None })
 }
 
 /// The age of a lock, in words.
 fn age(lock: &Path) -> String {
-    let made = lock.metadata().and_then(|meta| meta.modified());
-    let age = made.ok().and_then(|made| SystemTime::now().duration_since(made).ok());
+    let time = lock.metadata().and_then(|meta| meta.modified());
+    let age = time.ok().and_then(|time| SystemTime::now().duration_since(time).ok());
     readable(age.unwrap_or_default().as_secs())
 }
 

@@ -109,11 +109,11 @@ pub(crate) fn names_a_busy_lock(stderr: &str) -> bool {
     let busy = |line: &str| line.contains(".lock'") && line.contains("File exists");
     // Git reads a working tree that another git process is just creating.
     let begun = |line: &str| line.contains("worktrees/") && line.contains("/commondir");
-    let locked = |line: &str| {
+    let names_lock = |line: &str| {
         busy(line) || begun(line) || line.contains("/index.lock") || line.contains(TABLES_LOCKED)
     };
     // The error for a full disk names the lock as well, but waiting does not help.
-    !says_disk_full(stderr) && stderr.lines().any(locked)
+    !says_disk_full(stderr) && stderr.lines().any(names_lock)
 }
 
 /// True if git complains about an object that is missing or broken.

@@ -42,14 +42,14 @@ pub(crate) fn that_commits(top: &Path) -> Option<Process> {
 }
 
 fn others() -> Vec<Process> {
-    let own = std::process::id();
+    let own_id = std::process::id();
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let process = |pid: u32| {
         let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
         Some(Process { pid, name: name.trim_end().to_owned() })
     };
-    pids.filter(|pid| *pid != own).filter_map(process).collect()
+    pids.filter(|pid| *pid != own_id).filter_map(process).collect()
 }
 
 /// The files a process has open; none for another user's process, or one that has ended.

@@ -117,24 +117,24 @@ pub fn only<S: AsRef<str>>(
     // No retry after a hook has run, even if git failed because of a lock or was killed.
     let no_hook_ran = || Hooks::read(&trace).is_ok_and(|hooks| hooks.exits.is_empty());
     // A hook that refuses may have made a commit itself.
-    let refused = || Hooks::read(&trace).is_ok_and(|hooks| hooks.refusing().is_some());
+    let is_refusal = || Hooks::read(&trace).is_ok_and(|hooks| hooks.refusing().is_some());
     // After a failure, a commit on the tip with another message is somebody else's. If no room is
     // left, git cannot even say why it failed.
     let is_ours = |head: &Oid| {
-        let made = git.reader().commit(head);
-        made.is_ok_and(|made| {
-            let mut words = made.message.split_whitespace();
+        let new_commit = git.reader().commit(head);
+        new_commit.is_ok_and(|new_commit| {
+            let mut words = new_commit.message.split_whitespace();
             message.split_whitespace().all(|word| words.next() == Some(word))
         })
     };
-    let landed = |output: &Output, head: &Option<Oid>| -> Result<bool> {
-        let is_new = *head != tip && !refused() && git.resolve("HEAD^1")? == tip;
+    let has_committed = |output: &Output, head: &Option<Oid>| -> Result<bool> {
+        let is_new = *head != tip && !is_refusal() && git.resolve("HEAD^1")? == tip;
         Ok(is_new && (output.killed() || head.as_ref().is_some_and(is_ours)))
     };
     let output = unfinished::noting(git, step, || {
         let not_landed = || matches!(git.resolve("HEAD"), Ok(head) if head == tip);
         let output = commit.attempt(no_hook_ran, || no_hook_ran() && not_landed())?;
-        if !output.success() && landed(&output, &git.resolve("HEAD")?)? {
+        if !output.success() && has_committed(&output, &git.resolve("HEAD")?)? {
             // Git died after it had moved the branch; or it failed to join the tables of references
             // (no room is left, say), and has not written the index either.
             index_as_committed(git, &paths)?;
@@ -145,7 +145,7 @@ pub fn only<S: AsRef<str>>(
         note_moved(git, before, &head, &output);
     }
     let head = git.resolve("HEAD")?;
-    if output.success() || landed(&output, &head)? {
+    if output.success() || has_committed(&output, &head)? {
         let head = head.ok_or_else(|| Error::repository("HEAD is gone after the commit"))?;
         if let Some(facts) = facts
             && special.is_empty()
@@ -224,8 +224,8 @@ pub fn why_unsigned(git: &Git) -> Result<Option<String>> {
     let tree = made::store_empty_tree(git)?;
     let sign = git.write(["commit-tree", "-S", "-m", "signed by doctor", tree.as_str()]);
     let output = sign.at_most(SIGNATURE_PATIENCE).attempt(|| false, || false)?;
-    let waited = || "no signature came within 5 seconds".to_owned();
-    let why = || if output.killed() { waited() } else { output.complaint() };
+    let no_signature = || "no signature came within 5 seconds".to_owned();
+    let why = || if output.killed() { no_signature() } else { output.complaint() };
     Ok((!output.success()).then(why))
 }
 
@@ -288,14 +288,14 @@ fn in_head(git: &Git, paths: &[String]) -> Result<BTreeMap<String, EntryKind>> {
 /// commit. Such a path is not updated if the user had staged it.
 fn index_what_hooks_changed(git: &Git, head: &Oid, mut paths: Vec<String>) -> Result<()> {
     if let Some(before) = git.resolve(&format!("{head}^1"))? {
-        let mut added = paths::changed(git, &before, head)?;
-        added.retain(|path| !paths.contains(path));
-        if !added.is_empty() {
-            let staged = git.read(["diff-index", "--cached", "-z", "--name-only"]);
-            let output = staged.args([before.as_str(), "--"]).checked()?;
+        let mut additions = paths::changed(git, &before, head)?;
+        additions.retain(|path| !paths.contains(path));
+        if !additions.is_empty() {
+            let diff_index = git.read(["diff-index", "--cached", "-z", "--name-only"]);
+            let output = diff_index.args([before.as_str(), "--"]).checked()?;
             let staged: Vec<String> = nul_texts(&output.stdout).collect();
-            added.retain(|path| !staged.contains(path));
-            paths.extend(added);
+            additions.retain(|path| !staged.contains(path));
+            paths.extend(additions);
         }
     }
     index_as_committed(git, &paths)
@@ -324,9 +324,10 @@ fn forget(git: &Git, new: &[String]) -> Result<()> {
 
 /// Like [`forget`], but after git was killed: skips the paths that it had already committed.
 fn forget_uncommitted(git: &Git, new: &[String]) -> Result<()> {
-    let there = in_head(git, new)?;
-    let gone: Vec<String> = new.iter().filter(|path| !there.contains_key(*path)).cloned().collect();
-    forget(git, &gone)
+    let entries = in_head(git, new)?;
+    let deletions: Vec<String> =
+        new.iter().filter(|path| !entries.contains_key(*path)).cloned().collect();
+    forget(git, &deletions)
 }
 
 /// Adds hints to an error that was not caused by a hook.

@@ -284,17 +284,17 @@ pub fn base(git: &Git, a: &Oid, b: &Oid) -> Result<Option<Oid>> {
 pub fn tree_with_paths_of(git: &Git, commit: &Oid, paths: &[&str], other: &Oid) -> Result<Oid> {
     let scratch = tempfile::tempdir().context("creating a temporary directory")?;
     let index = scratch.path().join("index");
-    let read = git.in_index(&index, ["read-tree", "--no-sparse-checkout"]);
-    read.arg(commit.as_str()).checked()?;
+    let read_tree = git.in_index(&index, ["read-tree", "--no-sparse-checkout"]);
+    read_tree.arg(commit.as_str()).checked()?;
     let list =
         git.in_index(&index, ["ls-files", "-z", "--cached", "--full-name", "--"]).args(paths);
-    let gone: Vec<String> = nul_texts(&list.checked()?.stdout).collect();
+    let own_paths: Vec<String> = nul_texts(&list.checked()?.stdout).collect();
     let remove = git.in_index(&index, ["update-index", "--force-remove", "-z", "--stdin"]);
-    remove.stdin_nul(&gone).checked()?;
+    remove.stdin_nul(&own_paths).checked()?;
     let list = git.read(["ls-tree", "-r", "-z", "--full-tree", other.as_str(), "--"]).args(paths);
-    let theirs: Vec<String> = nul_texts(&list.checked()?.stdout).collect();
+    let other_paths: Vec<String> = nul_texts(&list.checked()?.stdout).collect();
     let put = git.in_index(&index, ["update-index", "-z", "--index-info"]);
-    put.stdin_nul(&theirs).checked()?;
+    put.stdin_nul(&other_paths).checked()?;
     git.in_index(&index, ["write-tree"]).oid()
 }
 

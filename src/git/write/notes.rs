@@ -127,11 +127,11 @@ pub fn delete(git: &Git, name: &str) -> Result<()> {
 impl Libgit2 {
     /// The objects that have a note in the tree of this commit, sorted.
     fn noted(&self, tip: &Oid) -> Result<Vec<Oid>> {
-        let mut found = Vec::new();
-        self.notes_below(&tree_of(self, tip)?, "", &mut found)?;
-        found.sort();
-        found.dedup();
-        Ok(found)
+        let mut notes = Vec::new();
+        self.notes_below(&tree_of(self, tip)?, "", &mut notes)?;
+        notes.sort();
+        notes.dedup();
+        Ok(notes)
     }
 
     /// Collects the objects that have a note below `tree`. As in git, notes may be in folders of

@@ -21,9 +21,9 @@ pub fn restore_paths<S: AsRef<str>>(git: &Git, commit: &Oid, paths: &[S]) -> Res
         relative(path.as_ref())?;
     }
     let kinds = kinds(git, commit, paths)?;
-    let kept: BTreeSet<&str> = of_kind(&kinds, EntryKind::is_blob).collect();
+    let blobs_in_commit: BTreeSet<&str> = of_kind(&kinds, EntryKind::is_blob).collect();
     let (back, gone): (Vec<&str>, Vec<&str>) =
-        paths.iter().map(AsRef::as_ref).partition(|path| kept.contains(path));
+        paths.iter().map(AsRef::as_ref).partition(|path| blobs_in_commit.contains(path));
     let obstacles = in_the_way::obstacles(git, &back, &gone)?;
     if !obstacles.is_empty() {
         return Err(overwriting(&obstacles).into());
@@ -57,10 +57,10 @@ pub(crate) fn write_paths<S: AsRef<str>>(
     staged: bool,
 ) -> Result<()> {
     let kinds = kinds(git, source, paths)?;
-    let kept: BTreeSet<&str> = of_kind(&kinds, |kind| kind != EntryKind::Tree).collect();
+    let entries: BTreeSet<&str> = of_kind(&kinds, |kind| kind != EntryKind::Tree).collect();
     let trees: BTreeSet<&str> = of_kind(&kinds, |kind| kind == EntryKind::Tree).collect();
     let (back, gone): (Vec<&str>, Vec<&str>) =
-        paths.iter().map(AsRef::as_ref).partition(|path| kept.contains(path));
+        paths.iter().map(AsRef::as_ref).partition(|path| entries.contains(path));
     if staged && !gone.is_empty() {
         let forget = git.write(["update-index", "--force-remove", "-z", "--stdin"]);
         forget.stdin_nul(&gone).checked()?;
@@ -144,28 +144,28 @@ pub(crate) fn finish_restore(git: &Git, step: &Restore) -> Result<bool> {
     let paths: Vec<&String> = step.paths.iter().map(|(path, _)| path).collect();
     let now = present_blobs(git, &paths)?;
     let will = snapshot::blob_ids(git, &step.source, &paths)?;
-    let mut ours = Vec::new();
+    let mut paths_to_write = Vec::new();
     for (index, (path, before)) in step.paths.iter().enumerate() {
         let (now, will) = (&now[index], &will[index]);
         let whole = now == before || now == will || now.is_none();
         if whole || is_cut(git, path, &[will.as_ref()])? {
-            ours.push(path.clone());
+            paths_to_write.push(path.clone());
         }
     }
-    let ours = unobstructed(git, ours, &step.source)?;
-    write_paths(git, &step.source, &ours, step.staged)?;
-    Ok(!ours.is_empty())
+    let paths_to_write = unobstructed(git, paths_to_write, &step.source)?;
+    write_paths(git, &step.source, &paths_to_write, step.staged)?;
+    Ok(!paths_to_write.is_empty())
 }
 
 /// The paths that can be restored from `source` without removing an untracked file: a folder may be
 /// in the place of a file, or a file in the place of a folder.
 pub(crate) fn unobstructed(git: &Git, mut paths: Vec<String>, source: &Oid) -> Result<Vec<String>> {
-    let there = snapshot::blob_ids(git, source, &paths)?;
-    let of = |is_there: bool| -> Vec<&str> {
-        let which = paths.iter().zip(&there).filter(|(_, blob)| blob.is_some() == is_there);
-        which.map(|(path, _)| path.as_str()).collect()
+    let blobs = snapshot::blob_ids(git, source, &paths)?;
+    let paths_where = |is_there: bool| -> Vec<&str> {
+        let matches = paths.iter().zip(&blobs).filter(|(_, blob)| blob.is_some() == is_there);
+        matches.map(|(path, _)| path.as_str()).collect()
     };
-    let obstacles = in_the_way::obstacles(git, &of(true), &of(false))?;
+    let obstacles = in_the_way::obstacles(git, &paths_where(true), &paths_where(false))?;
     let below = |path: &str, folder: &str| {
         path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
@@ -191,12 +191,12 @@ pub(crate) fn is_cut(git: &Git, path: &str, blobs: &[Option<&Oid>]) -> Result<bo
     if !is_file || !has_real_parents(git, path) {
         return Ok(false);
     }
-    let held = std::fs::read(git.top.join(path))?;
+    let content = std::fs::read(git.top.join(path))?;
     for blob in blobs.iter().flatten() {
         // With the filters that a checkout applies to this path.
         let at = format!("--path={path}");
         let whole = git.read(["cat-file", "--filters", &at, blob.as_str()]).checked()?;
-        if whole.stdout.starts_with(&held) {
+        if whole.stdout.starts_with(&content) {
             return Ok(true);
         }
     }

@@ -33,7 +33,7 @@ impl Git {
     ) -> Result<Self> {
         let mut lock = open(file)?;
         let mut orphan = None;
-        let mut said = false;
+        let mut is_told = false;
         loop {
             match lock.try_lock() {
                 Ok(()) => break,
@@ -45,7 +45,7 @@ impl Git {
             orphan = Orphan::read(&lock)?.or(orphan);
             match orphan.as_ref().filter(|orphan| orphan.is_at_work(file)) {
                 Some(orphan) => {
-                    if !std::mem::replace(&mut said, true) {
+                    if !std::mem::replace(&mut is_told, true) {
                         let name = orphan.name();
                         say(&format!("waiting for {name}, started by a run that was killed"));
                     }
@@ -67,8 +67,8 @@ impl Git {
         if let Some(orphan) = orphan {
             // The working tree of the child may be gone.
             let elsewhere = orphan.top.filter(|top| *top != self.top);
-            let there = elsewhere.and_then(|top| git.at(&top).ok());
-            locks::remove(there.as_ref().unwrap_or(&git), orphan.since)?;
+            let other_tree = elsewhere.and_then(|top| git.at(&top).ok());
+            locks::remove(other_tree.as_ref().unwrap_or(&git), orphan.since)?;
         }
         if let Some(children) = &git.children {
             children.ended();
@@ -89,16 +89,16 @@ fn end_all(git: &Git, say: &dyn Fn(&str)) -> Result<()> {
     let Ok(bytes) = std::fs::read(&path) else { return Ok(()) };
     let note: Note = serde_json::from_slice(&bytes)
         .with_context(|| format!("{} cannot be read", path.display()))?;
-    let here = note.top == top_text(git);
-    let git = if here { Some(git.clone()) } else { git.at(Path::new(&note.top)).ok() };
+    let is_same_tree = note.top == top_text(git);
+    let git = if is_same_tree { Some(git.clone()) } else { git.at(Path::new(&note.top)).ok() };
     // The working tree may be gone, with everything unfinished in it.
     if let Some(git) = git {
-        let ended = end_one(&git, &note.step).map_err(|error| {
+        let outcome = end_one(&git, &note.step).map_err(|error| {
             Error::repository(format!("cannot clean up after a killed run: {error:#}"))
                 .hint("git status shows what it left; when you have cleaned it up:")
                 .hint(format!("rm {}", quoted(&path.display().to_string())))
         })?;
-        if let Some(what) = ended {
+        if let Some(what) = outcome {
             say(&format!("{what} that a killed run left unfinished"));
         }
     }

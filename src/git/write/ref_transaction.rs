@@ -97,13 +97,13 @@ impl RefTransaction {
                 before.and_then(|before| before.note(git, changes));
                 break;
             }
-            let mut left = Vec::new();
+            let mut remaining = Vec::new();
             for change in self.changes {
                 if !output.killed() || verified(git, change.name.as_str())? != change.new {
-                    left.push(change);
+                    remaining.push(change);
                 }
             }
-            self.changes = left;
+            self.changes = remaining;
             if !self.is_empty() && (!output.killed() || start == STARTS) {
                 return Err(update.failure(&output).into());
             }

@@ -103,8 +103,8 @@ pub fn default_remote(git: &Git, branch: &str) -> Result<Option<String>> {
 /// Git fails.
 pub fn upstream_remote(git: &Git, branch: &str) -> Result<Option<String>> {
     let follows = settings::get(git, &format!("branch.{branch}.remote"))?;
-    let known = all(git)?;
-    match follows.filter(|name| known.contains(name)) {
+    let remotes = all(git)?;
+    match follows.filter(|name| remotes.contains(name)) {
         Some(name) => Ok(Some(name)),
         None => default_remote(git, branch),
     }
@@ -118,10 +118,11 @@ pub fn upstream_remote(git: &Git, branch: &str) -> Result<Option<String>> {
 pub fn deepen(git: &Git, remote: &str, branch: &str, by: usize, attended: bool) -> Result<()> {
     let more = format!("--deepen={by}");
     let fetch = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", &more, "--", remote];
-    let fetched = git.write(fetch).arg(RefName::branch(branch)?.as_str());
-    let fetched = fetched.env("GIT_TERMINAL_PROMPT", if attended { "1" } else { "0" }).checked();
+    let fetch_branch = git.write(fetch).arg(RefName::branch(branch)?.as_str());
+    let fetch_branch =
+        fetch_branch.env("GIT_TERMINAL_PROMPT", if attended { "1" } else { "0" }).checked();
     moment::end();
-    fetched.map(drop)
+    fetch_branch.map(drop)
 }
 
 /// True if a remote has this branch now; contacts the remote.
@@ -131,10 +132,10 @@ pub fn deepen(git: &Git, remote: &str, branch: &str, by: usize, attended: bool) 
 pub fn has_branch(git: &Git, remote: &str, branch: &str) -> Result<bool> {
     let full = RefName::branch(branch)?;
     let ask = git.read(["ls-remote", "--heads", "--", remote, full.as_str()]);
-    let found = ask.checked();
+    let answer = ask.checked();
     // A remote may take long, and ask for a password.
     moment::end();
-    Ok(!found?.stdout.is_empty())
+    Ok(!answer?.stdout.is_empty())
 }
 
 /// Pushes exactly these references: all or none of them, where the remote can. Hooks, credential
@@ -186,11 +187,11 @@ fn push_with(
         let news = |fields: &Vec<&str>| fields.len() > 2 && !fields[0].starts_with('=');
         return Ok(PushOutcome::Done(lines.iter().any(news)));
     }
-    let rejected = |fields: &&Vec<&str>| fields.len() > 2 && fields[0].starts_with('!');
-    let mut rejected: Vec<&Vec<&str>> = lines.iter().filter(rejected).collect();
+    let is_rejection = |fields: &&Vec<&str>| fields.len() > 2 && fields[0].starts_with('!');
+    let mut rejections: Vec<&Vec<&str>> = lines.iter().filter(is_rejection).collect();
     // The others fail because of the first one: `atomic push failed`, `atomic transaction failed`.
-    rejected.sort_by_key(|fields| fields[2].contains("(atomic "));
-    if let Some(fields) = rejected.first() {
+    rejections.sort_by_key(|fields| fields[2].contains("(atomic "));
+    if let Some(fields) = rejections.first() {
         let reason = fields[2].split_once(" (").map_or(fields[2], |(_, reason)| reason);
         let reference = fields[1].rsplit(':').next().unwrap_or_default();
         return Ok(PushOutcome::Rejected {
@@ -200,9 +201,9 @@ fn push_with(
         });
     }
     if Hooks::read(&trace)?.refusing().is_some() {
-        let own = |line: &&str| !line.starts_with("error: failed to push");
-        let said: Vec<&str> = output.stderr.lines().filter(own).collect();
-        return Ok(PushOutcome::HookRefused { output: said.join("\n") });
+        let is_reason = |line: &&str| !line.starts_with("error: failed to push");
+        let reasons: Vec<&str> = output.stderr.lines().filter(is_reason).collect();
+        return Ok(PushOutcome::HookRefused { output: reasons.join("\n") });
     }
     Ok(PushOutcome::Unreachable { said: output.complaint() })
 }

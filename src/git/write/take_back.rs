@@ -61,10 +61,10 @@ fn head_now(git: &Git) -> Result<(Option<String>, Option<Oid>)> {
 /// True if a command that died has done its work all the same: git moves HEAD last.
 pub(crate) fn has_arrived(git: &Git, step: &Move) -> Result<bool> {
     let head = git.head()?;
-    let on = |name: &str| head.branch().is_some_and(|branch| branch.short() == name);
+    let is_on = |name: &str| head.branch().is_some_and(|branch| branch.short() == name);
     Ok(match &step.goal {
-        Goal::Branch(name) | Goal::NewBranch(name) => on(name),
-        Goal::MovedBranch(name) => on(name) && head.oid() == Some(&step.to),
+        Goal::Branch(name) | Goal::NewBranch(name) => is_on(name),
+        Goal::MovedBranch(name) => is_on(name) && head.oid() == Some(&step.to),
         Goal::Detached => matches!(&head, Head::Detached { oid } if *oid == step.to),
         Goal::Merged(_) => head.oid() != step.head.1.as_ref(),
         Goal::MergeAborted => git.resolve("MERGE_HEAD")?.is_none(),
@@ -78,18 +78,19 @@ pub(crate) fn undo(git: &Git, step: &Move) -> Result<bool> {
     if has_arrived(git, step)? || head_now(git)? != step.head {
         return Ok(false);
     }
-    let mut done = false;
-    let moved = paths::changed(git, &step.from, &step.to)?;
-    if !moved.is_empty() {
+    let mut has_changed = false;
+    let paths_to_move = paths::changed(git, &step.from, &step.to)?;
+    if !paths_to_move.is_empty() {
         // Git writes the index in one step, after the working tree is complete.
-        let staged = staged_against(git, &step.to)?;
-        let arrived = !moved.iter().any(|path| staged.contains(path));
-        let (here, there) = if arrived { (&step.to, &step.from) } else { (&step.from, &step.to) };
-        done = complete(git, &moved, here, there)?;
-        if arrived {
+        let differing = staged_against(git, &step.to)?;
+        let is_at_goal = !paths_to_move.iter().any(|path| differing.contains(path));
+        let (here, there) =
+            if is_at_goal { (&step.to, &step.from) } else { (&step.from, &step.to) };
+        has_changed = complete(git, &paths_to_move, here, there)?;
+        if is_at_goal {
             let back = git.write(["read-tree", "-m", "-u", here.as_str(), there.as_str()]);
             back.checked()?;
-            done = true;
+            has_changed = true;
         }
     }
     match &step.goal {
@@ -97,7 +98,7 @@ pub(crate) fn undo(git: &Git, step: &Move) -> Result<bool> {
             git.write(["merge", "--quit"]).checked()?;
             Ok(true)
         }
-        _ => Ok(done),
+        _ => Ok(has_changed),
     }
 }
 
@@ -109,7 +110,7 @@ fn complete(git: &Git, moved: &[String], here: &Oid, there: &Oid) -> Result<bool
     let now = present_blobs(git, &moved)?;
     let (was, will) =
         (snapshot::blob_ids(git, here, &moved)?, snapshot::blob_ids(git, there, &moved)?);
-    let mut ours = Vec::new();
+    let mut paths_to_write = Vec::new();
     for (index, path) in moved.into_iter().enumerate() {
         let (now, was, will) = (now[index].as_ref(), was[index].as_ref(), will[index].as_ref());
         if (was, will) == (None, None) || (now == was && now != will) {
@@ -117,12 +118,12 @@ fn complete(git: &Git, moved: &[String], here: &Oid, there: &Oid) -> Result<bool
             continue;
         }
         if now == will || now.is_none() || is_cut(git, path, &[was, will])? {
-            ours.push(path.clone());
+            paths_to_write.push(path.clone());
         }
     }
-    let ours = unobstructed(git, ours, here)?;
-    put_back::write_paths(git, here, &ours, false)?;
-    Ok(!ours.is_empty())
+    let paths_to_write = unobstructed(git, paths_to_write, here)?;
+    put_back::write_paths(git, here, &paths_to_write, false)?;
+    Ok(!paths_to_write.is_empty())
 }
 
 /// Paths whose index entry differs from that of a commit or tree.

@@ -114,9 +114,9 @@ pub(crate) fn noting<T>(
     // A path that is not UTF-8 cannot be recorded.
     let Ok(bytes) = serde_json::to_vec(&note) else { return run() };
     replace_file(&path, &bytes).with_context(|| format!("writing {}", path.display()))?;
-    let done = run()?;
+    let result = run()?;
     remove(&path)?;
-    Ok(done)
+    Ok(result)
 }
 
 pub(crate) fn top_text(git: &Git) -> String {

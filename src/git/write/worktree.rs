@@ -157,18 +157,18 @@ pub fn take_up(git: &Git, path: &Path) -> Result<Git> {
 fn point_to(top: &Path, git_dir: &Path) -> Result<()> {
     let pointer = top.join(".git");
     let text = format!("gitdir: {}\n", git_dir.display());
-    let found = pointer.symlink_metadata();
-    if found.as_ref().is_ok_and(std::fs::Metadata::is_file)
-        && std::fs::read_to_string(&pointer).is_ok_and(|found| found == text)
+    let meta = pointer.symlink_metadata();
+    if meta.as_ref().is_ok_and(std::fs::Metadata::is_file)
+        && std::fs::read_to_string(&pointer).is_ok_and(|meta| meta == text)
     {
         return Ok(());
     }
-    let removed = match found {
-        Ok(found) if found.is_dir() => std::fs::remove_dir_all(&pointer),
+    let removal = match meta {
+        Ok(meta) if meta.is_dir() => std::fs::remove_dir_all(&pointer),
         Ok(_) => std::fs::remove_file(&pointer),
         Err(_) => Ok(()),
     };
-    let written = removed.and_then(|()| std::fs::write(&pointer, &text));
+    let written = removal.and_then(|()| std::fs::write(&pointer, &text));
     written.with_context(|| format!("writing {}", pointer.display()))
 }
 
@@ -194,8 +194,8 @@ pub(crate) fn end_adding(git: &Git, step: &Added) -> Result<bool> {
     let is_new = |dir: &PathBuf| !step.others.contains(&name_of(dir));
     let is_its = |dir: &PathBuf| match std::fs::read_to_string(dir.join("gitdir")) {
         Ok(text) => {
-            let its = Path::new(text.trim_end()).parent();
-            its.is_some_and(|its| same_place(its, &step.path))
+            let top = Path::new(text.trim_end()).parent();
+            top.is_some_and(|top| same_place(top, &step.path))
         }
         // Git had not written `gitdir` yet: compare the name of the folder.
         Err(_) => {
@@ -251,21 +251,22 @@ fn fill(git: &Git) -> Result<()> {
     let mut missing = Vec::new();
     for entry in git.status()? {
         let path = entry.path;
-        let ours = match entry.kind {
+        let is_ours = match entry.kind {
             StatusKind::Tracked { unstaged: Change::Deleted, .. } => true,
             StatusKind::Tracked { unstaged: Change::Modified, .. } => {
                 put_back::is_cut(git, &path, &[snapshot::blob_id(git, &head, &path)?.as_ref()])?
             }
             _ => false,
         };
-        if ours {
+        if is_ours {
             missing.push(path);
         }
     }
     put_back::write_paths(git, &head, &missing, false)?;
-    let locked = git.git_dir.join(LOCKED);
-    if is_initializing(&locked) {
-        std::fs::remove_file(&locked).with_context(|| format!("removing {}", locked.display()))?;
+    let lock_file = git.git_dir.join(LOCKED);
+    if is_initializing(&lock_file) {
+        std::fs::remove_file(&lock_file)
+            .with_context(|| format!("removing {}", lock_file.display()))?;
     }
     Ok(())
 }
@@ -283,13 +284,13 @@ pub(crate) fn end_removing(git: &Git, step: &Removed) -> Result<bool> {
             std::fs::write(&pointer, text)
                 .with_context(|| format!("writing {}", pointer.display()))?;
         }
-        let linked = git.at(&step.path)?;
-        let gone = |kind| {
+        let tree = git.at(&step.path)?;
+        let is_deletion = |kind| {
             matches!(kind, StatusKind::Tracked { staged: Change::None, unstaged: Change::Deleted })
         };
-        let more = linked.status()?.into_iter().any(|entry| !gone(entry.kind));
-        if more || !in_the_way::unknown_files(&linked)?.is_empty() {
-            fill(&linked)?;
+        let more = tree.status()?.into_iter().any(|entry| !is_deletion(entry.kind));
+        if more || !in_the_way::unknown_files(&tree)?.is_empty() {
+            fill(&tree)?;
             return Ok(false);
         }
     }
