@@ -7,6 +7,7 @@ pub(crate) mod blocked;
 pub(crate) mod repetition;
 
 use crate::artifact::{Feedback, Origin};
+use crate::clean;
 use crate::event::Event;
 use crate::gate::{LimitDecision, Mode, Stuck};
 use crate::pipeline::draft::keep;
@@ -16,12 +17,15 @@ use crate::pipeline::limits::blocked::other_way;
 use crate::pipeline::limits::repetition::STRIKES;
 use crate::pipeline::outcome::{self, BlockReason, Request, StageEnd, StepOutcome, WayBack};
 use crate::pipeline::progress::{self, Next, Progress};
-use crate::pipeline::review::{self, waiting};
+use crate::pipeline::review::{self, shown, waiting};
 use crate::pipeline::run::Run;
 use crate::record::{self, DraftEnding};
 use crate::session::{Asks, RefNames};
 use crate::stage::Stage;
 use crate::stages::{Approves, StageSpec};
+
+/// Maximum characters of the actor's words that are shown where it saved nothing.
+const SAID: usize = 200;
 
 /// Decides whether there may be another draft; a person may allow more.
 pub(crate) fn may_draft(
@@ -143,7 +147,8 @@ pub(crate) async fn stuck(
     if let Some(current) = run.current_draft.borrow_mut().as_mut() {
         current.notes.stuck = Some(noted.clone());
     }
-    let said = said_of(&run.feedback_so_far()?, spec.stage, progress.iteration);
+    let mut said = said_of(&run.feedback_so_far()?, spec.stage, progress.iteration);
+    said.extend(without_document(run, spec, progress)?);
     let title = why.title(used, limit);
     if matches!(why, BlockReason::NoVerdict(..)) && run.env.gate.is_some() {
         // The draft is not at fault: who reads it decides in the critic's place.
@@ -284,13 +289,36 @@ pub(crate) fn ask_what_now(
     let earlier = run.session.earlier(spec.stage);
     let more = run.env.config.iterations(spec.stage);
     let stage = spec.stage;
-    let asked = Stuck { stage, title, reasons: said, more, has_draft, earlier: &earlier };
+    let lacks = shown::missing(run, spec)?;
+    let asked =
+        Stuck { stage, title, reasons: said, more, has_draft, lacks: &lacks, earlier: &earlier };
     let menu = Asks::Menu { title: title.to_owned(), keys: asked.choices() };
     let tree = run.recorder().tree(&run.session.tip)?;
     open_gate::open(run, spec, &tree, iteration, (menu, said.to_vec()))?;
     let decision = gate.stuck(&asked);
     run.env.gates.close(None);
     decision.map(Some)
+}
+
+/// What the actor did instead of saving its document, if the draft has none: many small models
+/// write the document as their answer and call no tool.
+fn without_document(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    progress: &Progress,
+) -> anyhow::Result<Option<String>> {
+    let (Some(missing), Some(document)) =
+        (shown::missing(run, spec)?.first().copied(), spec.document())
+    else {
+        return Ok(None);
+    };
+    let tool = document.save_tool();
+    Ok(Some(match clean::one_line(&progress.newest.words, SAID).as_str() {
+        "" => format!("the actor did not call {tool}, and said nothing: there is no {missing}"),
+        said => {
+            format!("the actor did not call {tool}, so there is no {missing}; it only said: {said}")
+        }
+    }))
 }
 
 /// Shows a boxed warning.

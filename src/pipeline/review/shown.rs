@@ -1,11 +1,12 @@
 //! Collects what the gate shows of a draft.
 
-use crate::artifact::{Artifact, Store};
+use crate::artifact::{Artifact, Criterion, Store};
 use crate::gate::{Actor, Decision, Document, Draft, Reply};
 use crate::git::DiffStyle;
 use crate::pipeline::change;
 use crate::pipeline::draft::{checks, self_review};
 use crate::pipeline::edits;
+use crate::pipeline::evidence::{Evidence, gather, recorded};
 use crate::pipeline::files::{approved_content, open_gate};
 use crate::pipeline::progress::edit::Edit;
 use crate::pipeline::progress::{self, Progress};
@@ -28,7 +29,9 @@ pub(crate) fn ask_person(
     let Some(gate) = &run.env.gate else { return Ok(Decision::Stop) };
     let files = run.files();
     let store = Store::new(&files);
-    let report = checks::check_report(run, spec, progress)?;
+    let mut report = checks::check_report(run, spec, progress)?;
+    let evidence = progress.newest.evidence.as_ref();
+    let tried = tried(run, spec, &store, evidence, &mut report.passed)?;
     let can_pass = missing(run, spec)?.is_empty();
     let from = approved_content::shown_from(run, spec);
     let tree = run.recorder().tree(&run.session.tip)?;
@@ -71,6 +74,7 @@ pub(crate) fn ask_person(
         passed: report.passed,
         findings: report.findings.into_iter().map(|finding| finding.details).collect(),
         warnings: report.warnings,
+        tried,
         said: look.said,
         unfixed: self_review::unfixed_about(run, spec, progress)?,
         actor_said: look.actor_said,
@@ -95,6 +99,49 @@ pub(crate) fn ask_person(
             .filter(|_| spec.is_before_code() && !run.session.file.is_adopted()),
         note: progress.gate.note.clone(),
     })
+}
+
+/// What tests have shown of the code: the project's own, and those that criteria name. Their checks
+/// in `passed` are left out.
+fn tried(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    store: &Store<'_>,
+    evidence: Option<&Evidence>,
+    passed: &mut Vec<String>,
+) -> anyhow::Result<Vec<(&'static str, String)>> {
+    if !spec.writes_code() {
+        return Ok(Vec::new());
+    }
+    let mut tried = Vec::new();
+    for line in
+        evidence.map_or_else(|| Ok(Vec::new()), |evidence| recorded::tests(run, evidence))?
+    {
+        tried.push(("Tests", line));
+    }
+    if !gather::has_tests(run) {
+        let how = "none has run, because no test command is known; set one: git config \
+                   cowork.project.test \"COMMAND\"";
+        tried.push(("Tests", how.to_owned()));
+    }
+    let named = evidence.map(|evidence| evidence.tests.as_slice()).unwrap_or_default();
+    passed.retain(|line| !named.iter().any(|test| test.passed_line() == *line));
+    let requirements = store.requirements()?.requirements;
+    let criteria: Vec<&Criterion> =
+        requirements.iter().flat_map(|one| &one.acceptance_criteria).collect();
+    let is_shown = |criterion: &&&Criterion| {
+        let test = criterion.test.as_ref();
+        test.is_some_and(|test| named.iter().any(|one| one.test == *test && one.is_shown()))
+    };
+    let (all, shown) = (criteria.len(), criteria.iter().filter(is_shown).count());
+    if all > 0 {
+        let by_review = match all - shown {
+            0 => String::new(),
+            left => format!(", {left} only by your review"),
+        };
+        tried.push(("Criteria", format!("{shown} of {all} shown by a test{by_review}")));
+    }
+    Ok(tried)
 }
 
 /// The stage's files that are not there or empty: a draft without them cannot pass.
