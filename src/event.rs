@@ -202,6 +202,8 @@ pub struct Delivered {
     pub title: String,
     /// The id of each requirement; true if it is met.
     pub requirements: Vec<(String, bool)>,
+    /// The number of criteria that a test has shown, and of those that only a review has.
+    pub criteria: (usize, usize),
     /// Changed files of the project.
     pub files: Vec<String>,
     /// Lines added and lines removed.

@@ -89,6 +89,20 @@ pub(crate) fn shortened(line: &str, width: usize) -> String {
     format!("{}…", text.trim_end_matches([' ', '·', ',', ':', ';']))
 }
 
+/// Returns a text of at most `width` columns. A longer one loses its middle: its end often says
+/// what tells it apart.
+pub(crate) fn without_middle(text: &str, width: usize) -> String {
+    if measure_text_width(text) <= width {
+        return text.to_owned();
+    }
+    let room = width.saturating_sub(1);
+    let start = console::truncate_str(text, room.div_ceil(2), "");
+    let ends = text.char_indices().map(|(at, _)| &text[at..]);
+    let fits = |end: &&str| measure_text_width(end) + measure_text_width(&start) <= room;
+    let end = ends.into_iter().find(fits).unwrap_or_default();
+    format!("{start}…{end}")
+}
+
 /// Like [`wrap`], for a line that starts after `indent` columns; further parts are indented to the
 /// same column. Returns one text with line feeds, none at its end.
 pub(crate) fn hanging(line: &str, width: usize, indent: usize) -> String {
@@ -148,6 +162,19 @@ mod tests {
             assert_eq!(shortened("3 requirements, 2 features", width), cut, "{width}");
         }
         assert_eq!(shortened("src/a/very/long/path", 10), "src/a/ver…");
+    }
+
+    #[test]
+    fn a_name_loses_its_middle() {
+        for (width, cut) in [
+            (27, "todo-list-for-the-terminal"),
+            (20, "todo-list-…-terminal"),
+            (7, "tod…nal"),
+            (1, "…"),
+        ] {
+            assert_eq!(without_middle("todo-list-for-the-terminal", width), cut, "{width}");
+        }
+        assert_eq!(without_middle("名前の長いセッション", 9), "名前…ョン");
     }
 
     #[test]

@@ -46,8 +46,6 @@ pub(crate) struct Context {
     pub cwd: PathBuf,
     /// A recording built into the program, which replaces the model.
     pub embedded: Option<(&'static str, &'static str)>,
-    /// True if the project's commands are not run, because the programs they need are missing.
-    pub without_commands: bool,
     /// What the command does with the repository.
     pub uses: Uses,
     /// The warnings about commands that this process has printed, and the questions it has asked.
@@ -164,7 +162,6 @@ impl Context {
             color,
             cwd: std::env::current_dir().unwrap_or_default(),
             embedded: None,
-            without_commands: false,
             uses: Uses::Files,
             said: Rc::default(),
             git: OnceCell::new(),
@@ -217,12 +214,6 @@ impl Context {
     pub(crate) fn loaded_tolerantly(&self) -> anyhow::Result<&Loaded> {
         let loaded = config::load(&self.tolerant_sources(Some(self.git()?))?)?;
         Ok(self.loaded.get_or_init(|| loaded))
-    }
-
-    /// True if the project's commands are not run, because the programs they need are missing.
-    pub(crate) fn is_without_commands(&self) -> bool {
-        let demo = || demo_recording::kept(self.git().ok()?);
-        self.without_commands || demo().is_some_and(|demo| !demo.builds)
     }
 
     /// Shortcut for the configuration alone.

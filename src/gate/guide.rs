@@ -66,7 +66,7 @@ impl Guide {
 fn now(draft: &Draft<'_>) -> String {
     let Draft { stage, iteration, place: (number, of), .. } = draft;
     let draft = match (iteration, row(*stage).approves) {
-        (1, Approves::Artifacts) => "the actor has written a draft, and git-cowork has checked it",
+        (1, Approves::Artifacts) => "the actor's draft, which git-cowork has checked",
         (1, Approves::Tree) => "the actor has done the tasks, each of which is a commit",
         _ => "another draft, after the previous one was rejected",
     };
@@ -83,7 +83,7 @@ fn shown(draft: &Draft<'_>) -> Vec<&'static str> {
         parts.push("First, what changed since you last looked.");
     }
     if draft.records.as_ref().is_some_and(|records| !records.rows.is_empty()) {
-        parts.push("The table has the records: each is a section of the document, with its id.");
+        parts.push("The table has the records of the document, each with its id.");
     }
     if draft.diffstat.is_some() {
         parts.push("The files that changed; d shows the difference, h goes through it by hunks.");
@@ -105,8 +105,8 @@ fn then(draft: &Draft<'_>) -> Vec<&'static str> {
     };
     let recorded = match row(draft.stage).approves {
         Approves::Artifacts => {
-            "What you pass is a commit with a tag: its trailers have your name (Reviewed-by) and the \
-             ids of what you saw (Cowork-Approved)."
+            "What you pass is a commit with a tag: its trailers have your name (Reviewed-by) and what \
+             you saw (Cowork-Approved)."
         }
         Approves::Tree => "What you pass is the whole tree: no file can change unseen.",
     };

@@ -15,6 +15,16 @@ use crate::gate::terminal::{self, Key, Text};
 use crate::gate::{Decision, Draft, Gate};
 use crate::stage::Stage;
 
+/// The keys: each with its word in the menu, and what it does.
+const KEYS: [(char, &str, &str); 6] = [
+    ('y', "accept", "nothing to say about this hunk: go to the next one"),
+    ('c', "comment", "say what should change here: it is kept, and sent after the last hunk"),
+    ('e', "edit", "open the file in your editor; the code is checked and shown again afterwards"),
+    ('b', "back", "go back to the hunk before"),
+    ('q', "end", "leave the hunks: comments can be sent, and nothing is passed yet"),
+    ('?', "help", "this list"),
+];
+
 /// A hunk of a file.
 #[derive(Debug, PartialEq, Eq)]
 struct Hunk {
@@ -66,12 +76,16 @@ pub(super) fn go_through(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<De
     let file = comments_file(gate.scratch, draft.stage);
     let mut edited = false;
     let mut at = 0;
+    // A hunk is shown again only after another one, so that an answer to a key stays in sight.
+    let mut shown = None;
     while let Some(hunk) = hunks.get(at) {
         let place = format!("{}:{}", hunk.file, hunk.line);
-        let number = format!("hunk {} of {}", at + 1, hunks.len());
-        terminal.write(&screen::header(paint, terminal.width(), &place, &[number]))?;
-        terminal.write(&screen::colored_diff(paint, &hunk.text))?;
-        let keys = ["y accept", "c comment", "e edit", "b back", "q end"];
+        if shown.replace(at) != Some(at) {
+            let number = format!("hunk {} of {}", at + 1, hunks.len());
+            terminal.write(&screen::header(paint, terminal.width(), &place, &[number]))?;
+            terminal.write(&screen::colored_diff(paint, &hunk.text))?;
+        }
+        let keys = KEYS.map(|(key, short, _)| format!("{key} {short}"));
         terminal.write(&format!("{}\n{PROMPT}", screen::entries(terminal.width(), &keys)))?;
         match terminal::menu_key(terminal, &['c'])? {
             Key::Char('y') => {
@@ -103,11 +117,18 @@ pub(super) fn go_through(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<De
                 terminal.write("q\n")?;
                 break;
             }
+            Key::Char('?') => {
+                let rows = KEYS.map(|(key, _, does)| vec![(key, does.to_owned())]);
+                terminal.write(&format!("?\n{}", screen::keys(terminal, &rows)))?;
+            }
             Key::End => return Ok(Some(Decision::Stop)),
             Key::Enter => terminal.write("\n")?,
             Key::Char(c) => {
                 terminal.write("\x07\n")?;
-                say(terminal, &format!("unknown key '{c}'"))?;
+                say(
+                    terminal,
+                    &format!("unknown key '{}'; ? lists the keys", clean_line(&c.to_string())),
+                )?;
             }
             Key::Other | Key::Interrupt => terminal.write("\x07\n")?,
         }

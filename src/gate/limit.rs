@@ -27,6 +27,8 @@ pub struct Stuck<'a> {
     pub more: u32,
     /// True if there is a draft to read.
     pub has_draft: bool,
+    /// The documents that the draft lacks.
+    pub lacks: &'a [&'a str],
     /// Stages that the session can go back to.
     pub earlier: &'a [Stage],
 }
@@ -49,6 +51,15 @@ pub enum LimitDecision {
 }
 
 impl Stuck<'_> {
+    /// Why `p`, which passes a draft at its gate, is not a key of this menu.
+    fn no_pass(&self) -> String {
+        match (self.has_draft, self.lacks) {
+            (false, _) => "p is not here: there is no draft to pass".to_owned(),
+            (true, []) => "p is not here: r shows the draft, and p passes it there".to_owned(),
+            (true, lacks) => format!("p is not here: the draft has no {}", lacks.join(", no ")),
+        }
+    }
+
     /// The keys that decide, here or at another terminal.
     pub fn choices(&self) -> Vec<Choice> {
         let more = self.more;
@@ -154,7 +165,8 @@ fn dialogue(
             },
             Key::Char(c) => {
                 terminal.write("\x07")?;
-                say(terminal, &format!("unknown key '{c}'"))?;
+                let unknown = || format!("unknown key '{}'", clean_line(&c.to_string()));
+                say(terminal, &if c == 'p' { what.no_pass() } else { unknown() })?;
                 None
             }
             Key::Escape | Key::Other | Key::Interrupt => None,
@@ -173,6 +185,7 @@ fn draw(terminal: &dyn Terminal, what: &Stuck<'_>) -> String {
     for (i, reason) in what.reasons.iter().enumerate() {
         labelled(&mut out, terminal.width(), if i == 0 { "Still" } else { "" }, reason);
     }
+    labelled(&mut out, terminal.width(), "Pass", &what.no_pass());
     out
 }
 
@@ -197,7 +210,7 @@ mod tests {
 
     fn what<'a>(reasons: &'a [String], earlier: &'a [Stage]) -> Stuck<'a> {
         let title = "draft limit reached (3/3)";
-        Stuck { stage: Stage::Prd, title, reasons, more: 3, has_draft: true, earlier }
+        Stuck { stage: Stage::Prd, title, reasons, more: 3, has_draft: true, lacks: &[], earlier }
     }
 
     struct Typed;
@@ -258,6 +271,16 @@ mod tests {
         .unwrap();
         assert_eq!(decision, LimitDecision::Abort);
         assert!(!terminal.output().contains("read the draft"), "{}", terminal.output());
+        assert!(terminal.output().contains("there is no draft to pass"), "{}", terminal.output());
+    }
+
+    #[test]
+    fn a_draft_without_its_document_says_why_it_cannot_be_passed() {
+        let terminal = Scripted::new("p3");
+        let what = Stuck { lacks: &["prd.md"], ..what(&[], &[]) };
+        run(&terminal, &NobodyElse, &NothingTyped, &what).unwrap();
+        let shown = terminal.output();
+        assert_eq!(shown.matches("p is not here: the draft has no prd.md\n").count(), 2, "{shown}");
     }
 
     /// Another terminal that has answered before anything was typed here.
@@ -307,6 +330,7 @@ mod tests {
 Still    critic: REQ-002 cannot be
          tested
          no FEAT
+Pass     p is not here: r shows the draft, and p passes it there
 ? What now
     1  retry: up to 3 more drafts
     2  give guidance and retry

@@ -64,7 +64,7 @@ fn dialogue(gate: &Gate<'_>, draft: &Draft<'_>) -> Result<Option<Decision>> {
         }
         after_key = true;
         if !is_offered(gate, draft, key) {
-            unknown(terminal, key)?;
+            not_offered(terminal, draft, key)?;
             continue;
         }
         // After `f`, and after `t` if the actor answers questions, text follows on the same line;
@@ -142,12 +142,18 @@ fn is_offered(gate: &Gate<'_>, draft: &Draft<'_>, key: Key) -> bool {
     }
 }
 
-/// Beeps, and reports the unknown key on the menu's line.
-fn unknown(terminal: &dyn Terminal, key: Key) -> Result<()> {
+/// Beeps, and says on the menu's line why the key does nothing.
+fn not_offered(terminal: &dyn Terminal, draft: &Draft<'_>, key: Key) -> Result<()> {
     terminal.write("\x07")?;
     if let Key::Char(c) = key {
         let key = clean_line(&c.to_string());
-        terminal.write(&format!("{key}  unknown key '{key}'; ? lists the keys\n"))?;
+        let why = match c {
+            'p' if !draft.can_pass => {
+                "nothing to pass: a document is missing; f says what should change".to_owned()
+            }
+            _ => format!("unknown key '{key}'; ? lists the keys"),
+        };
+        terminal.write(&format!("{key}  {why}\n"))?;
         terminal.write(menu_lines::PROMPT)?;
     }
     Ok(())

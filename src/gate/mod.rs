@@ -234,6 +234,8 @@ pub struct Draft<'a> {
     pub findings: Vec<String>,
     /// Warnings to review, a line each.
     pub warnings: Vec<String>,
+    /// What tests have shown, each line with its label; in coding.
+    pub tried: Vec<(&'static str, String)>,
     /// The person's earlier feedback.
     pub said: Vec<Said>,
     /// Problems that the actor's self-review of this draft could not fix.

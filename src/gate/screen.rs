@@ -9,7 +9,7 @@ use crate::gate::paint::Paint;
 use crate::gate::terminal::Terminal;
 use crate::gate::{Document, Draft, Gate, Since, Untold, hunks, menu_lines, since};
 use crate::spent::{Spent, tokens};
-use crate::wrap::{hanging, shortened, wrap};
+use crate::wrap::{hanging, hanging_command, shortened, wrap};
 
 /// A terminal is assumed to have at least this height, even if it reports a smaller one or none;
 /// longer output scrolls.
@@ -44,6 +44,8 @@ pub(super) fn draft(gate: &Gate<'_>, draft: &Draft<'_>) -> String {
     let height = gate.terminal.height().max(LEAST_HEIGHT);
     let taken = above.lines().count() + below.lines().count() + menu_lines::height(gate, draft);
     let mut room = Room(height.saturating_sub(taken));
+    // The line below the document, with its length.
+    room.take(usize::from(draft.main().is_some()));
     // Without changes since the last look, only the draft itself is shown.
     let since = draft.since.as_ref().filter(|since| !since.diff.trim().is_empty());
     let (head, rows) = match &draft.records {
@@ -101,8 +103,14 @@ fn changed(
     let read = if draft.critic_next { "; the critic has not read it yet" } else { "" };
     let summary = format!("{}: {}{read}", since.heading, clean_line(&since.summary));
     out.push_str(&format!("{}\n", hanging(&summary, width, 2)));
-    let most = room.0.saturating_sub(rows + 3).max(room.0 / 2).max(LEAST_ROWS);
-    let shown = since::shown(draft, &since.diff, width.saturating_sub(2), most);
+    let columns = width.saturating_sub(2);
+    let counted = since::shown(draft, &since.diff, columns, 0).counted.len();
+    // The summary, the number of lines that do not fit, and the records with their heading, which
+    // leave half of the room.
+    let summary = out.lines().count() - before;
+    let others = summary + counted + 1 + (rows + usize::from(rows > 0)).min(room.0 / 2);
+    let most = room.0.saturating_sub(others).max(LEAST_ROWS);
+    let shown = since::shown(draft, &since.diff, columns, most);
     for (sign, row) in &shown.rows {
         out.push_str(format!("  {}", paint.signed(*sign, row)).trim_end());
         out.push('\n');
@@ -184,10 +192,10 @@ fn end_of(path: &str, width: usize) -> String {
 }
 
 /// Entries of a menu, as many per line as fit.
-pub(super) fn entries(width: usize, entries: &[&str]) -> String {
+pub(super) fn entries(width: usize, entries: &[impl AsRef<str>]) -> String {
     let columns = console::measure_text_width;
     let mut lines = vec![String::new()];
-    for entry in entries {
+    for entry in entries.iter().map(AsRef::as_ref) {
         let Some(line) = lines.last_mut() else { break };
         if line.is_empty() {
             line.push_str(&format!(" {entry}"));
@@ -200,9 +208,22 @@ pub(super) fn entries(width: usize, entries: &[&str]) -> String {
     lines.join("\n")
 }
 
-/// The checks, and the comments on the draft.
+/// What else is decided here, the checks, and the comments on the draft.
 fn below(paint: Paint, width: usize, draft: &Draft<'_>, unsent: usize) -> String {
     let mut out = String::new();
+    let main = draft.main().map(|main| &main.name);
+    let is_beside = |one: &&Document| one.name.ends_with(".md") && Some(&one.name) != main;
+    let beside = draft.documents.iter().filter(is_beside).map(|one| {
+        format!("{} ({})", clean_line(&one.name), count(one.shown().lines().count(), "line"))
+    });
+    let beside: Vec<String> = beside.collect();
+    if !beside.is_empty() {
+        let text = format!("{}: decided here as well; V reads all", beside.join(", "));
+        labelled(&mut out, width, "With it", &text);
+    }
+    for (label, text) in &draft.tried {
+        labelled(&mut out, width, label, text);
+    }
     let lines =
         Checks { passed: &draft.passed, findings: &draft.findings, warnings: &draft.warnings };
     checks(&mut out, paint, width, &lines);
@@ -274,11 +295,12 @@ pub(super) fn header(paint: Paint, width: usize, left: &str, right: &[String]) -
     format!("{}\n", paint.bold(&format!("{left}{line}{right}")))
 }
 
-/// Text with a label; further lines are indented like the first.
+/// Text with a label; further lines are indented like the first. A git command at the end of a line
+/// is not broken.
 pub(super) fn labelled(out: &mut String, width: usize, label: &str, text: &str) {
     for (i, line) in clean(text.trim()).lines().enumerate() {
         let label = if i == 0 { label } else { "" };
-        let line = hanging(line, width, INDENT);
+        let line = hanging_command(line, width, INDENT);
         out.push_str(format!("{label:<8} {line}").trim_end());
         out.push('\n');
     }
@@ -323,8 +345,7 @@ fn preview(out: &mut String, paint: Paint, width: usize, main: &Document, room: 
     let text = clean(main.shown());
     let lines = text.lines().count();
     let all = format!("{}: {}", clean_line(&main.name), count(lines, "line"));
-    // The line below the preview needs one row.
-    let mut height = room.saturating_sub(1);
+    let mut height = room;
     let mut whole = height >= LEAST_PREVIEW || lines <= height;
     if whole {
         for line in text.lines() {

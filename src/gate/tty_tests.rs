@@ -37,6 +37,7 @@ fn program() {
         passed: Vec::new(),
         findings: Vec::new(),
         warnings: Vec::new(),
+        tried: Vec::new(),
         said: Vec::new(),
         unfixed: Vec::new(),
         actor_said: None,

@@ -295,6 +295,14 @@ fn a_standard_session_shows_two_documents_at_a_gate() {
     assert_eq!(sandbox.trailers(&sandbox.stage_commit("design"))["Cowork-Review"], ["auto"]);
     let status = sandbox.cowork(&["status", "--json"]).exits(0).json();
     assert_eq!(status["stage"], "plan");
+    let mut gate = sandbox.screen(80, &["review"]);
+    let shown = gate.shows(|now| now.trim_end().ends_with("\n▸"));
+    let lines = sandbox.artifact("design.md").lines().count();
+    let with_it =
+        format!("With it  design.md ({lines} lines): decided here as well; V reads all\n");
+    assert!(shown.contains(&with_it), "{shown}");
+    gate.types("q");
+    assert_eq!(gate.runs_out(), 3);
     sandbox.cowork(&["resume", "--review", "auto"]).exits(0);
     for (stage, role) in [("design", "critic"), ("plan", "self-review")] {
         assert!(sandbox.server.requests_of(stage, role).is_empty(), "{stage} {role}");

@@ -46,6 +46,7 @@ const LINES: &[(&str, Place, i32)] = &[
     ("git cowork init", Place::New, 0),
     ("git cowork pr", Place::Remote, 0),
     ("git cowork doctor", Place::New, 0),
+    ("todo.sh", Place::Demo, 0),
 ];
 
 /// The kinds of code blocks; those of `sh` and `console` are run, those of `toml` are read.
@@ -79,6 +80,8 @@ enum Place {
     Change,
     /// Delivered, with a remote.
     Remote,
+    /// The repository of the demo.
+    Demo,
 }
 
 impl Place {
@@ -152,6 +155,13 @@ impl Place {
             Self::Change => {
                 let sandbox = Sandbox::delivered();
                 sandbox.script_small_change("lib/list.sh", "done");
+                sandbox
+            }
+            Self::Demo => {
+                let mut sandbox = Sandbox::nowhere();
+                let folder = sandbox.root().join("demo");
+                sandbox.cowork(&["demo", &folder.display().to_string()]).exits(0);
+                sandbox.enter(folder);
                 sandbox
             }
             Self::Remote => {
@@ -285,6 +295,45 @@ fn help_of(line: &str) -> Option<Outcome> {
         return None;
     }
     Some(Sandbox::nowhere().shell(&format!("git-cowork {typed} -h")))
+}
+
+/// Commits, trees and days are others each time.
+fn steady(text: &str) -> String {
+    let ids = Regex::new(r"\b[0-9a-f]{7}(?:[0-9a-f]{5})?\b|\b\d{4}-\d\d-\d\d\b").unwrap();
+    ids.replace_all(text, "…").into_owned()
+}
+
+#[test]
+fn what_the_pages_show_of_the_demo_comes_out_of_it() {
+    let demo = Place::Demo.make();
+    let log = "git log --graph --oneline --decorate";
+    let mut compared = 0;
+    for page in pages() {
+        for block in code(&page, "console") {
+            let (command, shown) = match block.split_once('\n') {
+                Some((typed, shown)) if typed.contains("todo.sh") => {
+                    (typed.trim_start_matches("$ "), shown)
+                }
+                _ if block.starts_with("* ") => (log, block.as_str()),
+                _ => continue,
+            };
+            let printed = steady(&demo.shell(command).exits(0).stdout);
+            let mut rest = printed.lines();
+            for line in steady(shown).lines().filter(|line| !matches!(line.trim(), "…" | "* …"))
+            {
+                let line = line.trim_end();
+                assert!(rest.any(|one| one.trim_end() == line), "{}: {line}\n{printed}", page.path);
+            }
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 3, "README's log and why, and docs/why.md");
+    let written = ["prd", "design", "plan"].map(|name| {
+        let path = format!("cowork/todo:.cowork/sessions/todo/{name}.md");
+        demo.git(&["show", &path]).lines().count()
+    });
+    let told = format!("({} lines in the demo)", written.iter().sum::<usize>());
+    assert!(page("README.md".into()).text.contains(&told), "README: {told}");
 }
 
 #[test]

@@ -21,6 +21,11 @@ fn a_comment_on_a_hunk_has_its_place_is_kept_and_sent_as_feedback() {
     terminal.types("h");
     terminal.sees("hunk 1 of");
     terminal.sees("q end");
+    terminal.types("?");
+    terminal.sees("go back to the hunk before");
+    // The hunk stays in sight.
+    let after = terminal.sees("q end");
+    assert!(!after.contains("hunk 1 of"), "{after}");
     terminal.types("c");
     terminal.types("lock the file\r");
     terminal.sees("hunk 2 of");
@@ -76,6 +81,32 @@ fn the_changed_files_are_edited_at_the_gate_and_shown_again() {
     assert_eq!(sandbox.trailers(&commit)["Cowork-Review"], ["edited"]);
     assert_eq!(sandbox.server.requests_of("coding", "critic").len(), 1);
     sandbox.assert_sound();
+}
+
+#[test]
+fn before_the_pass_it_is_plain_whether_a_test_ran() {
+    let sandbox = Sandbox::stopped_after("plan");
+    let mut screen = sandbox.screen(80, &["resume"]);
+    let asks = |now: &str| now.trim_end().ends_with('▸');
+    let shown = screen.shows(asks);
+    let none = "Tests    none has run, because no test command is known; set one:\n         \
+                git config cowork.project.test \"COMMAND\"\n";
+    assert!(shown.contains(none), "{shown}");
+    let by_review = "Criteria 0 of 3 shown by a test, 3 only by your review\n";
+    assert!(shown.contains(by_review), "{shown}");
+    screen.types("q");
+    assert_eq!(screen.ends().0, 3);
+    // As it says.
+    let test = "printf '1..2\\nok 1 - adds\\nok 2 - lists\\n'";
+    sandbox.git(&["config", "cowork.project.test", test]);
+    let mut screen = sandbox.screen(80, &["resume"]);
+    let shown = screen.shows(asks);
+    assert!(shown.contains("2 passed, 0 failed\n") && shown.contains(by_review), "{shown}");
+    screen.types("p");
+    let (code, shown) = screen.ends();
+    assert_eq!(code, 0, "{shown}");
+    assert!(shown.contains("3 criteria                 0 by a test, 3 by review"), "{shown}");
+    assert!(shown.contains("REQ-001 (review)") && !shown.contains("REQ-001 ✓"), "{shown}");
 }
 
 #[test]

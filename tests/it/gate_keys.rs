@@ -332,3 +332,21 @@ fn the_gate_on_triage_shows_what_the_change_comes_to() {
     let (code, rest) = terminal.ends();
     assert_eq!(code, 0, "{rest}");
 }
+
+#[test]
+fn the_menu_tells_what_a_model_did_that_calls_no_tool_and_why_p_is_not_there() {
+    let sandbox = Sandbox::stopped_after("idea");
+    sandbox.server.on(at("prd", "actor"), Reply::text("Here is your PRD: a todo list."));
+    let resume = ["resume", "--review", "auto", "--stop-after", "prd"];
+    let mut screen = sandbox.screen(80, &resume);
+    let shown = screen.shows(|now| now.contains("resume asks again"));
+    let said = "the actor did not call save_prd_doc, so there is no prd.md; it only said:";
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains(said) && shown.contains("Here is your PRD"), "{shown}");
+    assert!(shown.contains("Pass p is not here: the draft has no prd.md"), "{shown}");
+    screen.types("p");
+    screen.shows(|now| now.matches("p is not here: the draft has no prd.md").count() == 2);
+    screen.types("q");
+    assert_eq!(screen.ends().0, 3);
+    sandbox.cowork(&resume).exits(1).says(said);
+}

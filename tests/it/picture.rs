@@ -7,10 +7,21 @@ use crate::support::svg::svg;
 const FILE: &str = "docs/gate.svg";
 
 #[test]
-fn the_picture_in_the_readme_is_a_gate_of_this_program() {
-    let sandbox = Sandbox::stopped_after("design");
-    let mut screen = sandbox.screen(100, &["resume"]);
-    screen.shows(|now| now.trim_end().ends_with('▸'));
+fn the_picture_in_the_readme_is_a_gate_of_the_demo() {
+    let sandbox = Sandbox::nowhere();
+    let folder = sandbox.root().join("demo").display().to_string();
+    let mut screen = sandbox.screen_of((100, 34), &["demo", "--ask", &folder]);
+    for stage in ["idea", "prd", "prd", "design", "plan"] {
+        if stage != "idea" {
+            screen.types("p");
+        }
+        screen.shows(|now| {
+            now.contains(&format!("the gate of {stage}, explained"))
+                && now.trim_end().ends_with("Enter shows the gate ▸")
+        });
+        screen.types("\r");
+        screen.shows(|now| now.contains("your decision") && now.trim_end().ends_with("\n▸"));
+    }
     let made = svg(screen.seen(), "git cowork asks a person to decide about a plan");
     screen.types("q");
     assert_eq!(screen.ends().0, 3);

@@ -1,5 +1,5 @@
-//! The five screens by which the terminal is measured, as the real program draws them: at 40, 100 and
-//! 200 columns, with and without colour. They are kept in `screens/`, to be looked at.
+//! The five screens by which the terminal is measured, as the real program draws them: at 40, 80,
+//! 100 and 200 columns, with and without colour. They are kept in `screens/`, to be looked at.
 
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,7 +11,7 @@ use crate::support::snapshot::{compare, plain, styled};
 use crate::support::todo::{PRD, reject};
 use crate::support::{Reply, Sandbox, at};
 
-const WIDTHS: [u16; 3] = [40, 100, 200];
+const WIDTHS: [u16; 4] = [40, 80, 100, 200];
 const COLORS: [&str; 2] = ["never", "always"];
 
 /// A session with a price, and a test command that says how many tests there are.

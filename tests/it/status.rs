@@ -1,6 +1,6 @@
 //! Where a session stands, in words: the bare command, `status`, `list`, `show`.
 
-use crate::support::todo::{IDEA, PRD};
+use crate::support::todo::{IDEA, PRD, reject};
 use crate::support::{Sandbox, at};
 
 #[test]
@@ -92,6 +92,36 @@ fn list_shows_every_session() {
     sandbox.cowork(&["new", "-n", "other", "x", "--review", "wait"]).exits(3);
     let shown = sandbox.cowork(&["list"]).exits(0).stdout;
     assert!(shown.contains("todo") && shown.contains("other"), "{shown}");
+}
+
+#[test]
+fn a_list_cuts_the_middle_of_names_and_shows_why_a_session_stopped() {
+    let sandbox = Sandbox::new();
+    let long = "a-todo-list-that-is-kept-in-one-plain-text-file";
+    let idea = "a todo list for the terminal that is kept in one plain text file, with tests";
+    sandbox.cowork(&["new", "-n", long, idea, "--review", "auto", "--stop-after", "idea"]).exits(0);
+    sandbox.cowork(&["new", "-n", "other", "x", "--review", "wait"]).exits(3);
+    sandbox.user_config("[limits]\niterations = { prd = 1 }\n");
+    sandbox.server.on(at("prd", "critic"), reject("no user is named"));
+    sandbox.cowork(&["resume", long, "--review", "auto"]).exits(1);
+    let rows = |width: u16| {
+        let mut screen = sandbox.screen(width, &["list"]);
+        assert_eq!(screen.runs_out(), 0);
+        screen.seen().contents().lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    for (width, name) in
+        [(80, "a-todo-list-t…in-text-file "), (100, "a-todo-list-that…-plain-text-file ")]
+    {
+        let rows = rows(width);
+        let cut = rows.iter().find(|row| row.contains(name)).unwrap_or_else(|| panic!("{rows:#?}"));
+        let other = rows.iter().find(|row| row.contains("other ")).unwrap();
+        let column = |row: &str, text: &str| row[..row.find(text).unwrap()].chars().count();
+        assert_eq!(column(cut, "stopped"), column(other, "waiting"), "{rows:#?}");
+        assert!(rows.iter().any(|row| row.contains("the only draft was refused")), "{rows:#?}");
+        assert!(rows.iter().all(|row| row.chars().count() <= usize::from(width)), "{rows:#?}");
+    }
+    // A program gets whole names.
+    assert!(sandbox.cowork(&["list"]).exits(0).stdout.contains(long));
 }
 
 #[test]

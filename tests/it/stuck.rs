@@ -435,7 +435,7 @@ fn at_a_terminal_a_document_that_is_not_there_is_not_passed() {
         assert!(shown.contains("Which shell?"), "{shown}");
         assert!(!shown.contains("p pass") && shown.contains("f feedback"), "{shown}");
         terminal.types("p");
-        terminal.sees("unknown key 'p'");
+        terminal.sees("nothing to pass: a document is missing");
         terminal.types("q");
         assert_eq!(terminal.ends().0, 3);
     }

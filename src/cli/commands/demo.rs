@@ -13,12 +13,12 @@ use crate::cli::context::Context;
 use crate::cli::demo_recording;
 use crate::cli::session_cmd::choose_model::find_program;
 use crate::cli::terminal::runtime;
+use crate::config::Config;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::gate::Mode;
 use crate::git::Git;
 use crate::shell_quote::quoted;
-use crate::workspace::{Workspace, WorkspaceOptions};
 
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
@@ -33,8 +33,6 @@ pub(crate) struct DemoArgs {
 /// The idea of the recorded session.
 const IDEA: &str = "a todo list for the terminal: add, list, complete and remove todos, kept in \
                     one plain text file, with tests";
-/// The recorded responses of the model.
-const RECORDING: &str = include_str!("../../../demo/replay.jsonl");
 
 pub(crate) fn run(context: &Context, args: DemoArgs) -> Answer {
     let asks = asks(context, args.ask)?;
@@ -52,6 +50,13 @@ pub(crate) fn run(context: &Context, args: DemoArgs) -> Answer {
             .into());
     }
     let git = Git::init(&path)?;
+    // What the program prints works as typed there: whatever prefix the user has configured, and
+    // before the program is installed.
+    git.configure("cowork.project.branchprefix", &Config::default().project.branch_prefix)?;
+    if find_program(context, "git-cowork").is_none() {
+        let program = std::env::current_exe().context("finding this program's own file")?;
+        git.configure("alias.cowork", &format!("!{}", quoted(&program.to_string_lossy())))?;
+    }
     let top = git.top().to_owned();
     let inner = match asks {
         true => Context::demo(&context.global, git, None),
@@ -59,10 +64,10 @@ pub(crate) fn run(context: &Context, args: DemoArgs) -> Answer {
         false => {
             let global =
                 Global { review: Some(Mode::Auto), no_interactive: true, ..context.global.clone() };
-            Context::demo(&global, git, Some(("the demo's recording", RECORDING)))
+            Context::demo(&global, git, Some(("the demo's recording", demo_recording::SESSION)))
         }
     };
-    play(context, inner, asks).map_err(|error| match asks {
+    play(context, &inner, asks).map_err(|error| match asks {
         true => told_where(error, &top),
         false => error,
     })
@@ -92,16 +97,12 @@ fn asks(context: &Context, ask: bool) -> anyhow::Result<bool> {
 }
 
 /// Runs the session, then prints commands that show the result or continue the session.
-fn play(context: &Context, mut inner: Context, asks: bool) -> Answer {
-    inner.without_commands = !cargo_works(&inner)?;
+fn play(context: &Context, inner: &Context, asks: bool) -> Answer {
+    demo_recording::keep(inner.git()?, asks)?;
     if asks {
-        demo_recording::keep(inner.git()?, RECORDING, !inner.without_commands)?;
-        let text = "you decide at the gates, and each is explained before it opens; a recording \
-                    replaces the models: your feedback is recorded, but it does not change the \
-                    drafts";
-        context.ui.emit(Event::Note { text: text.to_owned() });
+        context.ui.emit(Event::Note { text: demo_recording::NOTE.to_owned() });
     }
-    let code = new::run(&inner, NewArgs::for_demo(IDEA, "todo"))?;
+    let code = new::run(inner, NewArgs::for_demo(IDEA, "todo"))?;
     if context.global.json {
         return Ok(code);
     }
@@ -113,11 +114,6 @@ fn play(context: &Context, mut inner: Context, asks: bool) -> Answer {
         0 => ("A session from idea to delivery, in", DELIVERED.as_slice()),
         _ => ("The demo waits for you in", WAITING.as_slice()),
     };
-    let program = program(context)?;
-    let commands: Vec<(String, &str)> = commands
-        .iter()
-        .map(|(command, what)| (command.replacen("git cowork", &program, 1), *what))
-        .collect();
     let width = commands.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
     let mut text =
         format!("\n{said} {}\n\n  cd {}\n", top.display(), quoted(&top.to_string_lossy()));
@@ -132,25 +128,17 @@ fn play(context: &Context, mut inner: Context, asks: bool) -> Answer {
 const WAITING: [(&str, &str); 2] =
     [("git cowork", "the session's state"), ("git cowork resume", "opens the gate again")];
 
-/// What to look at after the demo.
-const DELIVERED: [(&str, &str); 7] = [
+/// What to look at after the demo, and what to do next.
+const DELIVERED: [(&str, &str); 8] = [
     ("git log --graph --oneline --decorate", "the story"),
-    ("git log --format=fuller", "the author, review and tests of each step"),
-    ("git show cowork/todo/prd", "a stage is a commit: its documents, its trailers"),
-    ("git cowork status", "read from that history, kept nowhere else"),
+    ("git show cowork/todo/prd", "a stage is a commit"),
+    ("git cowork status", "read from that history"),
     ("git cowork show report", "what a reviewer reads first"),
-    ("git cowork merge", "that report becomes the message of the merge"),
-    ("cargo run -- add \"buy milk\"", "the program that was delivered"),
+    ("git cowork why todo.sh:50", "why this line is there"),
+    ("git cowork merge", "the report becomes its message"),
+    ("git cowork modify \"search the list\"", "a change, recorded as well"),
+    ("sh todo.sh add \"buy milk\"", "the program that was delivered"),
 ];
-
-/// The words that start this program: `git cowork` where git finds it, else its path.
-fn program(context: &Context) -> anyhow::Result<String> {
-    if find_program(context, "git-cowork").is_some() {
-        return Ok("git cowork".to_owned());
-    }
-    let path = std::env::current_exe().context("finding this program's own file")?;
-    Ok(quoted(&path.to_string_lossy()).to_owned())
-}
 
 /// Puts a `cd` to the demo's folder in front of the error's other hints.
 fn told_where(error: anyhow::Error, top: &Path) -> anyhow::Error {
@@ -162,25 +150,4 @@ fn told_where(error: anyhow::Error, top: &Path) -> anyhow::Error {
         }
         Err(error) => error,
     }
-}
-
-/// True if the delivered program can be built and tested here. Without a Rust toolchain the demo
-/// still runs, but it warns that nothing is built or tested.
-fn cargo_works(context: &Context) -> anyhow::Result<bool> {
-    let git = context.git()?;
-    let workspace = Workspace::open(WorkspaceOptions {
-        root: git.top().to_owned(),
-        state_dir: git.state_dir(),
-        timeout_s: 30,
-        timeout_max_s: 30,
-        env: context.env.iter().map(|(k, v)| (k.into(), v.into())).collect(),
-        ..WorkspaceOptions::default()
-    })?;
-    let asked = workspace.run_trusted("cargo --version", None);
-    let works = runtime::current_thread()?.block_on(asked)?.succeeded();
-    if !works {
-        let text = "no working cargo here: the program is written, but not built or tested";
-        context.ui.emit(Event::Warning { text: text.to_owned() });
-    }
-    Ok(works)
 }

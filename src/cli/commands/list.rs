@@ -1,7 +1,7 @@
 //! `git cowork list`: lists the sessions with their state.
 
 use clap::Args;
-use console::measure_text_width;
+use console::{Alignment, measure_text_width, pad_str};
 
 use crate::cli::args::Answer;
 use crate::cli::commands::status::TITLE;
@@ -11,10 +11,14 @@ use crate::event::{Event, Sink as _};
 use crate::git::{self, Git, RefName};
 use crate::session::{Head, RefNames, State, Stop, in_tree, states};
 use crate::ui::one_line;
-use crate::wrap::hanging;
+use crate::wrap::{hanging, shortened, without_middle};
 
 /// Maximum length of the reason why a session is stopped.
 const WHY: usize = 100;
+/// Width of the column with names, if no name is longer.
+const NAME: usize = 24;
+/// On a screen with less room than this for titles, a line is wrapped as a whole.
+const TITLE_LEAST: usize = 12;
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
@@ -66,15 +70,18 @@ fn lines(
     archived: bool,
     current: Option<&RefName>,
 ) -> anyhow::Result<String> {
-    let (refs, config, width) = (context.refs()?, context.config()?, context.width());
+    let (refs, config, screen) = (context.refs()?, context.config()?, context.width());
+    let names = heads.iter().map(|head| measure_text_width(head.name().as_str())).max();
+    // Long names get a third of the screen; without one, nothing is cut.
+    let name = screen.map_or(NAME, |screen| names.unwrap_or(0).min(screen / 3).max(NAME));
     let drafts = next_step::drafts(context.git()?)?;
     each(context.git()?, &refs, heads, archived, |git, head, state| {
         let here = current == Some(&refs.branch(head.name()));
         if next_step::is_told_by(git, config, head, state, &drafts) {
-            return Ok(fitted(&line(head, state, None, here), width));
+            return Ok(line(head, (state, None), here, name, screen));
         }
         let status = next_step::status(git, &refs, config, head.session(git)?, state)?;
-        Ok(fitted(&line(head, status.state, status.stop.as_ref(), here), width))
+        Ok(line(head, (status.state, status.stop.as_ref()), here, name, screen))
     })
 }
 
@@ -93,28 +100,34 @@ fn each(
     told.into_iter().collect()
 }
 
-/// Wraps a line that is wider than the screen. The gaps between its columns become single spaces.
-fn fitted(line: &str, screen: Option<usize>) -> String {
-    match screen {
-        Some(screen) if measure_text_width(line.trim_end()) > screen => {
-            let mark = &line[..line.len().min(2)];
-            let words: Vec<&str> = line[mark.len()..].split_whitespace().collect();
-            format!("{mark}{}\n", hanging(&words.join(" "), screen, 2))
-        }
-        _ => line.to_owned(),
-    }
-}
-
-fn line(head: &Head, state: State, stop: Option<&Stop>, here: bool) -> String {
+/// The line of a session. On a screen, a long name loses its middle and a long title its end; the
+/// reason why the session is stopped is then below.
+fn line(
+    head: &Head,
+    (state, stop): (State, Option<&Stop>),
+    here: bool,
+    width: usize,
+    screen: Option<usize>,
+) -> String {
+    let mark = if here { '*' } else { ' ' };
     let stage = head.stage().map_or_else(|| "done".to_owned(), |stage| stage.to_string());
-    let why = stop.map(|stop| format!(" ({})", one_line(&stop.why, WHY)));
-    format!(
-        "{} {:<24} {:<11} {:<9} {}{}\n",
-        if here { '*' } else { ' ' },
-        head.name(),
-        state.name().replace('_', " "),
-        stage,
-        one_line(&head.file().title, TITLE),
-        why.unwrap_or_default()
-    )
+    let (name, state) = (head.name().as_str(), state.name().replace('_', " "));
+    let shown = screen.map_or_else(|| name.to_owned(), |_| without_middle(name, width));
+    let before =
+        format!("{} {state:<11} {stage:<9}", pad_str(&shown, width, Alignment::Left, None));
+    let title = one_line(&head.file().title, TITLE);
+    let why = stop.map(|stop| format!("({})", one_line(&stop.why, WHY)));
+    let all =
+        [Some(title.clone()), why.clone()].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let screen = screen.unwrap_or(usize::MAX);
+    let room = screen.saturating_sub(measure_text_width(&before) + 3);
+    if measure_text_width(&all) <= room {
+        return format!("{mark} {before} {all}\n");
+    }
+    if room < TITLE_LEAST {
+        let words = format!("{name} {state} {stage} {all}");
+        return format!("{mark} {}\n", hanging(&words, screen, 2));
+    }
+    let below = why.map(|why| format!("  {}\n", hanging(&why, screen, 2)));
+    format!("{mark} {before} {}\n{}", shortened(&title, room), below.unwrap_or_default())
 }

@@ -8,6 +8,7 @@ use clap::Args;
 use crate::artifact::{SCHEMA_VERSION, SessionFile, SessionKind};
 use crate::cli::args::{Answer, depth_choice, parse_stage};
 use crate::cli::context::Context;
+use crate::cli::demo_recording::{self, ChangeReplay};
 use crate::cli::remote::upstream;
 use crate::cli::session_cmd::first_request::{self, Work};
 use crate::cli::session_cmd::new_session::{self, NewSession};
@@ -61,6 +62,10 @@ pub(crate) fn run(context: &Context, args: ModifyArgs) -> Answer {
 /// Starts a change request and runs it; `writes` if the change is written in the editor.
 fn start(context: &Context, args: ModifyArgs, writes: bool) -> Answer {
     let git = context.git()?;
+    let replay = ChangeReplay::begin(git, &args.change)?;
+    if replay.is_some() {
+        context.ui.emit(Event::Note { text: demo_recording::NOTE.to_owned() });
+    }
     let refs = context.refs()?;
     preflight::check(git, &refs)?;
     // Nobody writes a change for nothing.
@@ -127,6 +132,9 @@ fn start(context: &Context, args: ModifyArgs, writes: bool) -> Answer {
     let beginning =
         NewSession { file, start, artifacts, from, says_depth, draft, worktree: linked };
     let (held, session) = new_session::begin(context, held, &refs, &name, beginning)?;
+    if let Some(replay) = replay {
+        replay.started();
+    }
     text_input::sent(git, "change", &session.file.idea);
     let (branch, title) = (refs.short_branch(&name), session.file.title.clone());
     context.ui.emit(Event::SessionStarted { branch, resumed: false, title });

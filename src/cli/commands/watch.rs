@@ -23,9 +23,12 @@ use crate::session::{
 };
 use crate::stage::Stage;
 use crate::ui::one_line;
+use crate::wrap::without_middle;
 
 /// Interval between two looks at the run.
 const LOOKS: Duration = Duration::from_millis(300);
+/// Maximum characters of the line with the position.
+const LONGEST: usize = 400;
 /// Number of earlier steps that are printed at the start.
 const BEFORE: usize = 5;
 
@@ -165,7 +168,8 @@ impl<'a> Screen<'a> {
         self.clear()?;
         let width = crate::wrap::stderr_columns().saturating_sub(3).max(20);
         let mut stdout = std::io::stdout().lock();
-        write!(stdout, "● {}", one_line(&text, width))?;
+        // The position is at its end.
+        write!(stdout, "● {}", without_middle(&one_line(&text, LONGEST), width))?;
         Ok(stdout.flush()?)
     }
 

@@ -24,9 +24,6 @@ pub(crate) fn require(
     name: &SessionName,
     then: &str,
 ) -> anyhow::Result<()> {
-    if context.is_without_commands() {
-        return Ok(());
-    }
     let workspace = workspace::open(context, held, name)?;
     workspace.commands().require_private_kept()?;
     let looking = unless_interrupted(context, None, workspace.missing_dependencies());

@@ -104,7 +104,7 @@ impl Recorded {
             (Some(path), None) => Self::Strict(Replay::open(path)?),
             (_, Some((source, text))) => Self::Strict(Replay::parse(source, text)?),
             (None, None) => match demo_recording::kept(context.git()?) {
-                Some(kept) => Self::Asked(Repeating::new(Replay::open(&kept.recording)?)),
+                Some(recording) => Self::Asked(Repeating::new(Replay::open(&recording)?)),
                 None => return Ok(None),
             },
         };

@@ -72,12 +72,7 @@ pub(crate) fn with_pipeline<T>(
     let prompts = Prompts { folder: context.prompt_folder() };
     let cache: Kept<(), ProjectCommands> = Kept::default();
     let demo = demo_recording::kept(&held.git);
-    let detect = || -> anyhow::Result<ProjectCommands> {
-        Ok(match context.is_without_commands() {
-            true => ProjectCommands::default(),
-            false => commands(config, &held.git),
-        })
-    };
+    let detect = || -> anyhow::Result<ProjectCommands> { Ok(commands(config, &held.git)) };
     let commands = || cache.or_find((), detect).unwrap_or_default();
     let ui = Rc::clone(&context.ui);
     let tty = Tty::new(context.color).before(move || ui.clear());

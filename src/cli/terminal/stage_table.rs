@@ -92,16 +92,14 @@ fn laid_out(lines: &mut [Line], name: usize, screen: Option<usize>, paint: &Pain
     for line in lines {
         let mut text = String::new();
         for (at, (cell, &width)) in line.cells.iter().zip(&widths).enumerate() {
-            let cell = match at {
-                1 if !line.lead.is_empty() => &line.lead,
-                2 if !line.lead.is_empty() => continue,
-                _ => cell,
+            let has_lead = !line.lead.is_empty();
+            let (cell, width) = match at {
+                // Show a lead even if its columns have no width because no stage has a commit.
+                1 if has_lead => (&line.lead, span(&widths)),
+                2 if has_lead => continue,
+                _ if width == 0 => continue,
+                _ => (cell, width),
             };
-            // Show a lead even if its columns have no width because no stage has a commit.
-            if width == 0 && (line.lead.is_empty() || cell != &line.lead) {
-                continue;
-            }
-            let width = if cell == &line.lead { span(&widths) } else { width };
             let free = " ".repeat(width.saturating_sub(measure_text_width(cell)));
             text += &match NUMBERS.contains(&at) {
                 true => format!("{free}{cell}{GAP}"),
@@ -324,5 +322,20 @@ mod tests {
             laid_out(&mut [line("idea"), line("delivery-12")], 11, None, &Paint { on: false });
         let places: Vec<_> = table.lines().map(|line| line.find("1234567")).collect();
         assert_eq!(places[0], places[1], "{table}");
+    }
+
+    #[test]
+    fn outcomes_are_aligned_if_only_one_stage_has_a_time() {
+        let line = |time: &str| {
+            let cells = ["coding", "1234567", "auto", "1 draft", "", "", time].map(str::to_owned);
+            let (sign, outcome) = ("✓".to_owned(), "passed".to_owned());
+            Line { sign, cells, outcome, ..Line::default() }
+        };
+        for width in [80, 100] {
+            let mut lines = [line(""), line("5 s"), line("")];
+            let table = laid_out(&mut lines, 8, Some(width), &Paint { on: false });
+            let places: Vec<_> = table.lines().map(|line| line.find("passed")).collect();
+            assert!(places[0].is_some() && places.iter().all(|at| *at == places[0]), "{table}");
+        }
     }
 }

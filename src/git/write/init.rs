@@ -28,12 +28,20 @@ impl Git {
         future.write(["init", "--quiet", "--initial-branch=main"]).checked()?;
         let git = future.at(path)?;
         for (key, value) in [("commit.gpgSign", "false"), ("core.hooksPath", "/dev/null")] {
-            git.write(["config", key, value]).checked()?;
+            git.configure(key, value)?;
         }
         if state::require_identity(&git).is_err() {
-            git.write(["config", "user.name", "Demo User"]).checked()?;
-            git.write(["config", "user.email", "demo@git-cowork.invalid"]).checked()?;
+            git.configure("user.name", "Demo User")?;
+            git.configure("user.email", "demo@git-cowork.invalid")?;
         }
         Ok(git)
+    }
+
+    /// Sets a value of the repository's own configuration.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn configure(&self, key: &str, value: &str) -> Result<()> {
+        self.write(["config", key, value]).checked().map(drop)
     }
 }

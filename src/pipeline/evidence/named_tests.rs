@@ -117,6 +117,11 @@ impl NamedTest {
             && self.base.as_ref().is_none_or(Became::is_failure)
     }
 
+    /// The line about it among the checks that passed.
+    pub(crate) fn passed_line(&self) -> String {
+        format!("{}: {} {}", self.of.join(", "), self.test, self.words())
+    }
+
     fn report(&self, report: &mut Report, told: &mut BTreeMap<String, String>) {
         let (test, of) = (&self.test, self.of.join(", "));
         match &self.now {
@@ -160,9 +165,7 @@ impl NamedTest {
                 );
                 report.warnings.push(words);
             }
-            _ => {
-                report.passed.push(format!("{of}: {test} {}", self.words()));
-            }
+            _ => report.passed.push(self.passed_line()),
         }
     }
 }

@@ -95,6 +95,25 @@ pub(crate) fn output_in_log(run: &Run<'_>, log: &Oid) -> anyhow::Result<String> 
     Ok(said.rsplit_once("\n\n").map_or("", |(said, _)| said).to_owned())
 }
 
+/// The results of the project's tests in these runs: `cargo test: 31 passed, 0 failed`.
+pub(crate) fn tests(run: &Run<'_>, evidence: &Evidence) -> anyhow::Result<Vec<String>> {
+    let mut told = Vec::new();
+    for ran in evidence.runs.iter().filter(|ran| ran.which == Which::Test) {
+        let counts = match &ran.log {
+            Some(log) => counted::counts(&output_in_log(run, log)?),
+            None => None,
+        };
+        let how = match (evidence.outcome(ran).without_result(), counts) {
+            (Some(how), _) => how,
+            (None, Some(Counts { passed, failed })) => format!("{passed} passed, {failed} failed"),
+            (None, None) if ran.passed() => UNCOUNTED.to_owned(),
+            (None, None) => ran.ending(),
+        };
+        told.push(format!("{}: {how}", ran.command));
+    }
+    Ok(told)
+}
+
 /// The newest result of each of the project's commands: `cargo test: 31 passed, 0 failed (tree
 /// cb18d6e, exit 0)`.
 pub(crate) fn newest_runs(run: &Run<'_>) -> anyhow::Result<Vec<String>> {

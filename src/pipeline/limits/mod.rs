@@ -7,6 +7,7 @@ pub(crate) mod blocked;
 pub(crate) mod repetition;
 
 use crate::artifact::{Feedback, Origin};
+use crate::clean;
 use crate::event::Event;
 use crate::gate::{LimitDecision, Mode, Stuck};
 use crate::pipeline::draft::keep;
@@ -17,13 +18,16 @@ use crate::pipeline::limits::answers::{failure, said_of};
 use crate::pipeline::limits::blocked::other_way;
 use crate::pipeline::limits::repetition::STRIKES;
 use crate::pipeline::outcome::{self, BlockReason, Request, StageEnd, WayBack};
-use crate::pipeline::review::{self, waiting};
+use crate::pipeline::review::{self, shown, waiting};
 use crate::pipeline::run::Run;
 use crate::pipeline::step::{Step, StepResult, Stop};
 use crate::record::{self, DraftEnding};
 use crate::session::{Asks, RefNames};
 use crate::stage::Stage;
 use crate::stages::{Approves, StageSpec};
+
+/// Maximum characters of the actor's words that are shown where it saved nothing.
+const SAID: usize = 200;
 
 /// Decides whether there may be another draft; a person may allow more.
 pub(crate) fn may_draft(step: &Step<'_, '_>) -> StepResult {
@@ -119,7 +123,8 @@ pub(crate) async fn stuck(step: &mut Step<'_, '_>, why: BlockReason) -> StepResu
     if let Some(current) = step.run.current_draft.borrow_mut().as_mut() {
         current.notes.stuck = Some(note.clone());
     }
-    let reasons = said_of(&step.run.feedback_so_far()?, step.spec.stage, step.draft.iteration);
+    let mut reasons = said_of(&step.run.feedback_so_far()?, step.spec.stage, step.draft.iteration);
+    reasons.extend(without_document(step)?);
     let title = why.title(used, limit);
     if matches!(why, BlockReason::NoVerdict(..)) && step.run.env.gate.is_some() {
         // The draft is not at fault: who reads it decides in the critic's place.
@@ -249,13 +254,31 @@ pub(crate) fn ask_what_now(
     let earlier = run.session.earlier(spec.stage);
     let more = run.env.config.iterations(spec.stage);
     let stage = spec.stage;
-    let question = Stuck { stage, title, reasons: said, more, has_draft, earlier: &earlier };
+    let lacks = shown::missing(run, spec)?;
+    let question =
+        Stuck { stage, title, reasons: said, more, has_draft, lacks: &lacks, earlier: &earlier };
     let menu = Asks::Menu { title: title.to_owned(), keys: question.choices() };
     let tree = run.tree()?;
     approved_content::open_gate(run, spec, &tree, iteration, (menu, said.to_vec()))?;
     let decision = gate.stuck(&question);
     run.env.gates.close(None);
     decision.map(Some)
+}
+
+/// What the actor did instead of saving its document, if the draft has none: many small models
+/// write the document as their answer and call no tool.
+fn without_document(step: &Step<'_, '_>) -> anyhow::Result<Option<String>> {
+    let missing = shown::missing(step.run, step.spec)?.first().copied();
+    let (Some(missing), Some(document)) = (missing, step.spec.document()) else {
+        return Ok(None);
+    };
+    let tool = document.save_tool();
+    Ok(Some(match clean::one_line(&step.draft.words, SAID).as_str() {
+        "" => format!("the actor did not call {tool}, and said nothing: there is no {missing}"),
+        said => {
+            format!("the actor did not call {tool}, so there is no {missing}; it only said: {said}")
+        }
+    }))
 }
 
 /// Shows a boxed warning.

@@ -114,14 +114,17 @@ impl Story {
     /// that the criterion is met.
     fn push_criterion(&self, section: &mut Section, one: &Criterion, of: Option<&Requirement>) {
         let gap = of.and_then(|of| self.uncovered.get(&of.id));
-        let is_met = match &one.test {
-            Some(test) => self.became.get(test).is_some_and(|how| {
-                how == "passed" || (how.starts_with("passed") && how.contains(FAILED_ON_BASE))
-            }),
-            None => gap.is_none(),
-        };
+        let is_met = self.is_shown(one) || one.test.is_none() && gap.is_none();
         let short = is_met.then(|| format!("  - {}", cell(&one.text, WHOLE)));
         section.push_proven(&format!("  - {}", self.met(one, gap)), short.as_ref());
+    }
+
+    /// True if the criterion's test passed, and failed on the base if it must.
+    pub(super) fn is_shown(&self, criterion: &Criterion) -> bool {
+        let became = criterion.test.as_ref().and_then(|test| self.became.get(test));
+        became.is_some_and(|how| {
+            how == "passed" || (how.starts_with("passed") && how.contains(FAILED_ON_BASE))
+        })
     }
 
     /// A criterion with the evidence that it is met.

@@ -33,6 +33,9 @@ pub(crate) fn delivered(run: &Run<'_>) -> anyhow::Result<Delivered> {
     let title = pr_title(&report).unwrap_or_else(|| run.session.file.title.clone());
     let requirements =
         story.requirements.iter().map(|one| (one.id.clone(), is_met(&story, &one.id))).collect();
+    let criteria: Vec<_> =
+        story.requirements.iter().flat_map(|one| &one.acceptance_criteria).collect();
+    let shown = criteria.iter().filter(|one| story.is_shown(one)).count();
     let (git, session) = (run.env.git, &run.session);
     let command = format!("git cowork merge {}", session.name);
     // The run ends on the session's branch.
@@ -42,6 +45,7 @@ pub(crate) fn delivered(run: &Run<'_>) -> anyhow::Result<Delivered> {
         title,
         take_it,
         requirements,
+        criteria: (shown, criteria.len() - shown),
         files: code_since_start(run, &run.session.tip)?,
         lines: (story.size.added, story.size.removed),
         tests: recorded::newest_runs(run)?,

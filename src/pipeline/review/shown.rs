@@ -2,12 +2,13 @@
 //! that a person saved (text that cannot be parsed, and findings of the checks).
 
 use crate::artifact::check::Finding;
-use crate::artifact::{Artifact, Files, Priority, Store};
+use crate::artifact::{Artifact, Criterion, Files, Priority, Store};
 use crate::gate::{Actor, Broken, Decision, Document, Draft, Record, Records, Reply};
 use crate::git::{DiffStyle, Oid};
 use crate::pipeline::draft::self_review;
 use crate::pipeline::draft_state::{DraftState, Edit};
 use crate::pipeline::edits::{self, records};
+use crate::pipeline::evidence::{Evidence, gather, recorded};
 use crate::pipeline::files::approved_content;
 use crate::pipeline::review::since_last_review;
 use crate::pipeline::run::Run;
@@ -26,7 +27,9 @@ pub(crate) fn ask_person(
 ) -> anyhow::Result<Decision> {
     let Some(gate) = &step.run.env.gate else { return Ok(Decision::Stop) };
     let store = step.run.store();
-    let report = checks::check_report(step.run, step.spec, &step.draft)?;
+    let mut report = checks::check_report(step.run, step.spec, &step.draft)?;
+    let evidence = step.draft.evidence.as_ref();
+    let tried = tried(step.run, step.spec, &store, evidence, &mut report.passed)?;
     let can_pass = missing(step.run, step.spec)?.is_empty();
     let from = approved_content::shown_from(step.run, step.spec);
     let tree = step.run.tree()?;
@@ -70,6 +73,7 @@ pub(crate) fn ask_person(
         passed: report.passed,
         findings: report.findings.into_iter().map(|finding| finding.details).collect(),
         warnings: report.warnings,
+        tried,
         said: look.said,
         unfixed: self_review::unfixed_about(step)?,
         actor_said: look.actor_said,
@@ -94,6 +98,49 @@ pub(crate) fn ask_person(
             .filter(|_| step.spec.is_before_code() && !step.run.session.file.is_adopted()),
         note: step.draft.gate.note.clone(),
     })
+}
+
+/// What tests have shown of the code: the project's own, and those that criteria name. Their checks
+/// in `passed` are left out.
+fn tried(
+    run: &Run<'_>,
+    spec: &StageSpec,
+    store: &Store<'_>,
+    evidence: Option<&Evidence>,
+    passed: &mut Vec<String>,
+) -> anyhow::Result<Vec<(&'static str, String)>> {
+    if !spec.writes_code() {
+        return Ok(Vec::new());
+    }
+    let mut tried = Vec::new();
+    for line in
+        evidence.map_or_else(|| Ok(Vec::new()), |evidence| recorded::tests(run, evidence))?
+    {
+        tried.push(("Tests", line));
+    }
+    if !gather::has_tests(run) {
+        let how = "none has run, because no test command is known; set one: git config \
+                   cowork.project.test \"COMMAND\"";
+        tried.push(("Tests", how.to_owned()));
+    }
+    let named = evidence.map(|evidence| evidence.tests.as_slice()).unwrap_or_default();
+    passed.retain(|line| !named.iter().any(|test| test.passed_line() == *line));
+    let requirements = store.requirements()?.requirements;
+    let criteria: Vec<&Criterion> =
+        requirements.iter().flat_map(|one| &one.acceptance_criteria).collect();
+    let is_shown = |criterion: &&&Criterion| {
+        let test = criterion.test.as_ref();
+        test.is_some_and(|test| named.iter().any(|one| one.test == *test && one.is_shown()))
+    };
+    let (all, shown) = (criteria.len(), criteria.iter().filter(is_shown).count());
+    if all > 0 {
+        let by_review = match all - shown {
+            0 => String::new(),
+            left => format!(", {left} only by your review"),
+        };
+        tried.push(("Criteria", format!("{shown} of {all} shown by a test{by_review}")));
+    }
+    Ok(tried)
 }
 
 /// The stage's files that are not there or empty: a draft without them cannot pass.

@@ -75,7 +75,7 @@ fn patterns(language: &'static Language) -> Option<&'static Patterns> {
 }
 
 static TEST_PATH: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?:^|/)(?:__tests__|tests?|specs?)(?:/|$)|(?:^|[/._-])(?:tests?|specs?)(?:[._-]|$)|[a-z0-9](?:Tests?|Spec)\.(?-u:\w)+$").ok()
+    Regex::new(r"^t/|(?:^|/)(?:__tests__|tests?|specs?)(?:/|$)|(?:^|[/._-])(?:tests?|specs?)(?:[._-]|$)|[a-z0-9](?:Tests?|Spec)\.(?-u:\w)+$").ok()
 });
 
 /// True if tests usually have such a path.

@@ -85,13 +85,18 @@ fn facts(told: &Delivered, spent: &Spent, waited: Duration) -> Vec<(String, Stri
     if all > 0 {
         let met = told.requirements.iter().filter(|(_, met)| *met).count();
         let s = if all == 1 { "" } else { "s" };
+        // A check mark is for what a test has shown.
+        let met_mark = if told.criteria.0 > 0 { "✓" } else { "(review)" };
         // An id and its mark stay on one line.
-        let each = told
-            .requirements
-            .iter()
-            .map(|(id, met)| format!("{}\u{a0}{}", one_line(id, 40), if *met { '✓' } else { '✗' }));
+        let each = told.requirements.iter().map(|(id, met)| {
+            format!("{}\u{a0}{}", one_line(id, 40), if *met { met_mark } else { "✗" })
+        });
         let each = each.collect::<Vec<_>>().join("  ");
         facts.push((format!("{met} of {all} requirement{s} met"), each));
+        let (shown, reviewed) = told.criteria;
+        let s = if shown + reviewed == 1 { "on" } else { "a" };
+        let by = format!("{shown} by a test, {reviewed} by review");
+        facts.push((format!("{} criteri{s}", shown + reviewed), by));
     }
     let count = told.files.len();
     let s = if count == 1 { "" } else { "s" };
@@ -164,6 +169,7 @@ mod tests {
         Delivered {
             title: "Add a todo list".into(),
             requirements: vec![("REQ-001".into(), true), ("REQ-002".into(), false)],
+            criteria: (4, 1),
             files: vec!["cli.py".into()],
             lines: (11, 2),
             tests: vec!["cargo test: 31 passed, 0 failed (tree cb18d6e, exit 0)".into()],
@@ -186,10 +192,19 @@ mod tests {
             shown(&told(), 180),
             [
                 "1 of 2 requirements met: REQ-001 ✓  REQ-002 ✗",
+                "5 criteria: 4 by a test, 1 by review",
                 "1 file, +11 −2: cli.py",
                 "tests: cargo test: 31 passed, 0 failed (tree cb18d6e, exit 0)",
                 "rejected on the way: 1 draft of prd",
                 "took: 6 min 1 s (you: 3 min 0 s) · 110k tokens (48 % cached) · $0.29",
+            ]
+        );
+        let reviewed = Delivered { criteria: (0, 3), ..told() };
+        assert_eq!(
+            shown(&reviewed, 0)[..2],
+            [
+                "1 of 2 requirements met: REQ-001 (review)  REQ-002 ✗",
+                "3 criteria: 0 by a test, 3 by review"
             ]
         );
         let bare = Delivered::default();

@@ -27,24 +27,35 @@ impl Sandbox {
 
     /// Runs `git-cowork` in a terminal with this many columns whose screen can be read.
     pub fn screen(&self, columns: u16, args: &[&str]) -> Screen {
-        self.screen_in("exec", "", columns, args)
+        self.screen_of((columns, ROWS), args)
+    }
+
+    /// Runs `git-cowork` on a screen of this many columns and rows.
+    pub fn screen_of(&self, size: (u16, u16), args: &[&str]) -> Screen {
+        self.screen_in("exec", "", size, args)
     }
 
     /// Runs `git-cowork` in a terminal that echoes; a shell then prints the terminal's final state.
     pub fn screen_of_a_shell(&self, columns: u16, args: &[&str]) -> Screen {
         let then = "; echo ended $?; stty -a";
-        self.screen_in("stty echo; trap : INT;", then, columns, args)
+        self.screen_in("stty echo; trap : INT;", then, (columns, ROWS), args)
     }
 
-    fn screen_in(&self, first: &str, then: &str, columns: u16, args: &[&str]) -> Screen {
+    fn screen_in(
+        &self,
+        first: &str,
+        then: &str,
+        (columns, rows): (u16, u16),
+        args: &[&str],
+    ) -> Screen {
         let mut command = self.command("sh");
         let program = env!("CARGO_BIN_EXE_git-cowork");
         let script = format!(
-            "unset COLUMNS; stty cols {columns} rows {ROWS}; {first} '{program}' \"$@\"{then}"
+            "unset COLUMNS; stty cols {columns} rows {rows}; {first} '{program}' \"$@\"{then}"
         );
         command.args(["-c", &script, "sh"]).args(args).env("TERM", "xterm-256color");
         let options = Options::new().timeout_ms(Some(PATIENCE)).strip_ansi_escape_codes(false);
-        let parser = vt100::Parser::new(ROWS.try_into().unwrap(), columns.try_into().unwrap(), 0);
+        let parser = vt100::Parser::new(rows.try_into().unwrap(), columns.try_into().unwrap(), 0);
         Screen {
             session: spawn_with_options(command, options).unwrap(),
             parser,
