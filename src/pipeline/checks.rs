@@ -69,7 +69,7 @@ pub(crate) fn check_report(
     spec: &StageSpec,
     draft: &DraftState,
 ) -> anyhow::Result<Report> {
-    report_on(run, spec, draft, run.files())
+    report_on(run, spec, draft, &run.files)
 }
 
 /// Like [`check_report`], with these files instead of those in the working tree.

@@ -174,7 +174,7 @@ const IMPORTED_TITLE: usize = 60;
 /// A file or git cannot be read.
 pub(crate) fn dropped_imports(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<Option<String>> {
     let Some(origin) = &run.session.file.origin else { return Ok(None) };
-    let files = run.files();
+    let files = &run.files;
     if !spec.artifacts.contains(&Artifact::Plan) || files.read(Artifact::Plan)?.is_none() {
         return Ok(None);
     }

@@ -142,7 +142,7 @@ pub(crate) fn no_longer_holds(
     // A person may have committed an edit of a document alone: its JSON follows. Where a document
     // cannot be read, its own stage says so.
     let reports =
-        records::as_settled(run, |files| Ok(checks(files))).unwrap_or_else(|_| checks(run.files()));
+        records::as_settled(run, |files| Ok(checks(files))).unwrap_or_else(|_| checks(&run.files));
     let findings = |(stage, report): (Stage, Report)| {
         report.findings.into_iter().map(move |finding| (stage, finding))
     };

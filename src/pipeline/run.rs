@@ -106,7 +106,8 @@ pub(crate) struct CurrentDraft {
 pub(crate) struct Run<'a> {
     /// The environment.
     pub(crate) env: Env<'a>,
-    files: SessionFiles<'a>,
+    /// The session's documents in the working tree.
+    pub(crate) files: SessionFiles<'a>,
     /// The session, read again after each commit of the run.
     pub(crate) session: Session,
     /// The stage in progress, which determines the scope of commits.
@@ -243,11 +244,6 @@ impl<'a> Run<'a> {
     /// What the session's commits changed outside `.cowork`, read once for each tip.
     pub(crate) fn committed_code(&self) -> anyhow::Result<Rc<CommittedCode>> {
         once_a_tip(self, &self.committed_code, session::committed_code)
-    }
-
-    /// The session's documents in the working tree.
-    pub(crate) const fn files(&self) -> &SessionFiles<'a> {
-        &self.files
     }
 
     /// The session's documents in the working tree, as records.

@@ -12,7 +12,6 @@ use crate::cli::commands::new::{self, NewArgs};
 use crate::cli::context::Context;
 use crate::cli::demo_recording;
 use crate::cli::session_cmd::choose_model::find_program;
-use crate::cli::terminal::runtime;
 use crate::config::Config;
 use crate::error::Error;
 use crate::event::{Event, Sink as _};

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::{EarlierConversation, RunId};
 use crate::artifact::Artifact;
-use crate::pipeline::brief::instructions::{Instructions, instructions};
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::part_files::{self, Known};
 use crate::pipeline::brief::sections::{artifact_section, context_of, section, shown};
+use crate::pipeline::files::instructions::{Instructions, instructions};
 use crate::pipeline::run::Run;
 use crate::pipeline::similar_rejections::made_before;
 use crate::session::{Kind, Verdict};

@@ -12,7 +12,7 @@ use crate::pipeline::brief::part::{self, Part};
 use crate::pipeline::brief::part_files::{self, Known};
 use crate::pipeline::brief::sections::{artifacts, artifacts_of_change, context_of, section};
 use crate::pipeline::brief::{
-    draft_ids, instructions, open_feedback, reader, repository, typed_notes,
+    draft_ids, knowledge, open_feedback, reader, repository, typed_notes,
 };
 use crate::pipeline::evidence::{Evidence, recorded};
 use crate::pipeline::files::project_files;
@@ -168,11 +168,7 @@ async fn converse_once(
         iteration: part.iteration,
         task: part.task.map(|task| task.id.as_str()),
         store: run.store(),
-        ledger: Ledger {
-            files: run.files(),
-            recorded: &committed_files,
-            history: records.as_ref(),
-        },
+        ledger: Ledger { files: &run.files, recorded: &committed_files, history: records.as_ref() },
         workspace: run.env.workspace,
         limits: &limits,
         commands: &commands,
@@ -293,7 +289,7 @@ fn background(run: &Run<'_>, part: &Part<'_>) -> anyhow::Result<String> {
     if judges {
         return Ok(out);
     }
-    out += &instructions::known_facts(run, part.task)?;
+    out += &knowledge::known_facts(run, part.task)?;
     out += &repository::code_so_far(run, part.task)?;
     out += &part_files::written_before(run, part.task)?;
     let is_shown = |_: &str, text: &str| repository.contains(text.trim_end());

@@ -59,7 +59,7 @@ pub(crate) fn next(run: &Run<'_>, spec: &StageSpec) -> anyhow::Result<String> {
     load(run).raise(&mut floors);
     let mut next = Vec::new();
     for document in documents {
-        let kinds = Documents::with(run.files(), document)?.kinds(document);
+        let kinds = Documents::with(&run.files, document)?.kinds(document);
         next.extend(kinds.iter().map(|kind| floors.next(*kind)));
     }
     Ok(next.join(", "))

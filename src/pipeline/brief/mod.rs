@@ -3,7 +3,7 @@
 pub(crate) mod continued;
 pub(crate) mod conversation;
 pub(crate) mod draft_ids;
-pub(crate) mod instructions;
+pub(crate) mod knowledge;
 pub(crate) mod open_feedback;
 pub(crate) mod part;
 pub(crate) mod part_files;

@@ -7,10 +7,10 @@ use std::fmt::Write as _;
 use crate::artifact::{Component, Feature, Task};
 use crate::codebase::{self, FileNames, Map};
 use crate::git;
-use crate::pipeline::brief::instructions::{Instructions, instructions};
 use crate::pipeline::brief::part::Part;
 use crate::pipeline::brief::repository::Files;
-use crate::pipeline::brief::sections::section;
+use crate::pipeline::brief::sections::{instruction_sections, section};
+use crate::pipeline::files::instructions::{Instructions, instructions};
 use crate::pipeline::files::project_files;
 use crate::pipeline::prompts::TaskItem;
 use crate::pipeline::run::Run;
@@ -103,21 +103,6 @@ fn file_sections<'a>(
         }
     }
     Ok((out, seen))
-}
-
-/// Sections of the files that say how to work, those that `is_told` selects. The user is told once
-/// which ones are read.
-pub(super) fn instruction_sections(
-    run: &Run<'_>,
-    all: &[Instructions],
-    is_told: impl Fn(&Instructions) -> bool,
-) -> String {
-    let texts: Vec<&Instructions> = all.iter().filter(|one| is_told(one)).collect();
-    let names: Vec<&str> = texts.iter().map(|one| one.path.as_str()).collect();
-    if !names.is_empty() {
-        run.note_once(format!("instructions read: {}", names.join(", ")));
-    }
-    texts.iter().map(|one| section(&one.path, &one.text, one.room)).collect()
 }
 
 /// The files that a part works on: those of its task, those that feedback on the code is about, or

@@ -12,6 +12,7 @@ use crate::artifact::{Artifact, RECORDS, TaskStatus};
 use crate::excerpt;
 use crate::headings;
 use crate::pipeline::change::scope;
+use crate::pipeline::files::instructions::Instructions;
 use crate::pipeline::files::project_files;
 use crate::pipeline::run::Run;
 use crate::stages::StageSpec;
@@ -38,6 +39,21 @@ pub fn cut(text: &str, budget: usize) -> String {
     let head = excerpt::beginning(text, budget);
     let (end, whole) = (head.len(), text.len());
     format!("{}\n[cut here: {end} of {whole} bytes shown]", head.trim_end_matches('\n'))
+}
+
+/// Sections of the files that say how to work, those that `is_told` selects. The user is told once
+/// which ones are read.
+pub fn instruction_sections(
+    run: &Run<'_>,
+    all: &[Instructions],
+    is_told: impl Fn(&Instructions) -> bool,
+) -> String {
+    let texts: Vec<&Instructions> = all.iter().filter(|one| is_told(one)).collect();
+    let names: Vec<&str> = texts.iter().map(|one| one.path.as_str()).collect();
+    if !names.is_empty() {
+        run.note_once(format!("instructions read: {}", names.join(", ")));
+    }
+    texts.iter().map(|one| section(&one.path, &one.text, one.room)).collect()
 }
 
 /// The artifacts that a stage's roles get. In a change request only the stage that may change

@@ -111,7 +111,7 @@ fn plan_for(run: &Run<'_>, comments: &str) -> anyhow::Result<Option<ApprovedCont
     }
     .from_review();
     let ledger =
-        Ledger { files: run.files(), recorded: &committed_files, history: records.as_ref() };
+        Ledger { files: &run.files, recorded: &committed_files, history: records.as_ref() };
     ledger.change(&[Change::Put(Record::Task(task))])?;
     let paths: Vec<String> = PLAN.iter().map(|artifact| run.path_of(*artifact)).collect();
     let blobs = git::blobs::hash_files(run.env.git, &paths, crate::git::Store::Write)?;

@@ -37,7 +37,7 @@ pub(crate) fn report_on_idea(run: &Run<'_>) -> anyhow::Result<Report> {
     let Some(before) = parents_files(run.env.git, &run.session) else {
         return Ok(Report::default());
     };
-    let files = run.files();
+    let files = &run.files;
     let has_edits = before.read(Artifact::Idea)? != files.read(Artifact::Idea)?;
     Ok(if has_edits { check::idea(&run.store(), false) } else { Report::default() })
 }
@@ -49,7 +49,7 @@ pub(crate) fn changes_of(
 ) -> anyhow::Result<Option<Vec<Change>>> {
     let Some(before) = parents_files(run.env.git, &run.session) else { return Ok(None) };
     let baseline = project_files::baseline_of_change(run)?.unwrap_or_default();
-    let mut changes = record_diff::changes(&before, run.files(), artifacts)?;
+    let mut changes = record_diff::changes(&before, &run.files, artifacts)?;
     changes.retain(|change| change.became != Became::Added || !baseline.has(&change.id));
     // Changes that another session made to a record do not count, even if they were merged in.
     for (_, entry) in changes_within(run.env.git, &run.session)? {

@@ -39,7 +39,7 @@ pub(crate) fn edit_since(
         return Ok(None);
     }
     let before = run.files_at(shown);
-    let now = run.files();
+    let now = &run.files;
     let mut files = Vec::new();
     for artifact in spec.artifacts {
         if !alike(before.read(*artifact)?, now.read(*artifact)?) {

@@ -167,7 +167,7 @@ fn overwritten(step: &Step<'_, '_>) -> anyhow::Result<Vec<Broken>> {
             {
                 own_lines.only_as_in(&text_at(step.run, &last_look.commit, *file)?);
             }
-            let now = step.run.files().read(*file)?.unwrap_or_default();
+            let now = step.run.files.read(*file)?.unwrap_or_default();
             let mut broken = own_lines.broken(&now);
             // An earlier edit that the person changed in this draft does not count as overwritten.
             if let Some(edit) = step.draft.edit.as_ref().filter(|e| e.files.contains(file)) {

@@ -45,7 +45,7 @@ pub(crate) fn put_back_json(run: &Run<'_>) -> anyhow::Result<bool> {
 /// notes; the caller handles refusals.
 pub(crate) fn settle(run: &Run<'_>) -> anyhow::Result<Settled> {
     put_back_json(run)?;
-    let result = with_ledger(run, run.files(), |ledger| {
+    let result = with_ledger(run, &run.files, |ledger| {
         let result = ledger.settle(Writer::Person)?;
         // A number that was given here is not given again if its record is deleted.
         draft_ids::see(run, ledger)?;
@@ -64,7 +64,7 @@ pub(crate) fn settle(run: &Run<'_>) -> anyhow::Result<Settled> {
 pub(crate) fn unreadable(run: &Run<'_>, shown: Option<&Oid>) -> anyhow::Result<Vec<String>> {
     let commit = shown.unwrap_or(&run.session.tip);
     let files = WithoutComments {
-        files: run.files(),
+        files: &run.files,
         shown: &run.files_at(commit),
         prefix: &run.env.config.review.comment_prefix,
     };
@@ -78,7 +78,7 @@ pub(crate) fn as_settled<T>(
     run: &Run<'_>,
     look: impl FnOnce(&dyn Files) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let overlay = InMemory { files: run.files(), written: RefCell::default() };
+    let overlay = InMemory { files: &run.files, written: RefCell::default() };
     with_ledger(run, &overlay, |ledger| ledger.settle(Writer::Person))?;
     look(&overlay)
 }

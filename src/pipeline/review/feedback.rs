@@ -70,7 +70,7 @@ pub(crate) fn take_up_comments(step: &mut Step<'_, '_>) -> anyhow::Result<()> {
 pub(crate) fn has_comments(run: &Run<'_>, spec: &StageSpec, shown: &Oid) -> anyhow::Result<bool> {
     let prefix = &run.env.config.review.comment_prefix;
     let before = run.files_at(shown);
-    let files = run.files();
+    let files = &run.files;
     for artifact in spec.artifacts.iter().filter(|_| spec.approves == Approves::Artifacts) {
         let Some(text) = files.read(*artifact)? else { continue };
         let old = before.read(*artifact)?.unwrap_or_default();
@@ -94,7 +94,7 @@ pub(crate) fn take_comments(
     }
     let prefix = &run.env.config.review.comment_prefix;
     let before = run.files_at(shown);
-    let files = run.files();
+    let files = &run.files;
     for artifact in spec.artifacts {
         let Some(text) = files.read(*artifact)? else { continue };
         let old = before.read(*artifact)?.unwrap_or_default();

@@ -48,9 +48,7 @@ pub(crate) fn since_last_review(
     let is_same = diff.trim().is_empty();
     let before = step.run.files_at(seen);
     let changes = match step.spec.approves {
-        Approves::Artifacts => {
-            record_diff::changes(&before, step.run.files(), step.spec.artifacts)?
-        }
+        Approves::Artifacts => record_diff::changes(&before, &step.run.files, step.spec.artifacts)?,
         Approves::Tree => Vec::new(),
     };
     let last = step.run.session.entry_at(step.run.env.git, seen)?;
@@ -167,7 +165,7 @@ fn outcome_of(
         if !stood(before.read(*document)?) {
             return Ok(None);
         }
-        let stands = stood(run.files().read(*document)?);
+        let stands = stood(run.files.read(*document)?);
         let outcome = if stands { "these lines are as they were" } else { "these lines changed" };
         return Ok(Some(outcome.to_owned()));
     }

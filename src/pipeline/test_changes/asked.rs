@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use crate::artifact::{Artifact, Store, Task};
 use crate::config::TestsPolicy;
 use crate::git::{self, Oid};
-use crate::pipeline::brief::instructions::instructions;
+use crate::pipeline::files::instructions::instructions;
 use crate::pipeline::run::Run;
 use crate::pipeline::test_changes::compare::{LARGEST, TestChanges};
 use crate::pipeline::test_changes::request::Request;
