@@ -15,7 +15,7 @@ use crate::pipeline::brief::{
     continued, draft_ids, knowledge, open_feedback, reader, repository, role_tools, task_brief,
     typed_notes,
 };
-use crate::pipeline::evidence::{Evidence, recorded};
+use crate::pipeline::evidence::{Evidence, gather, recorded};
 use crate::pipeline::files::project_files;
 use crate::pipeline::progress::{self, Progress};
 use crate::pipeline::prompts::{
@@ -181,7 +181,10 @@ async fn converse_once(
         command_tools: &command_tools,
         numbers: Numbers::new(draft_ids::load(run), &keep_ids),
         new_id: String::new(),
-        code: &|| run.recorder().tree(&run.session.tip).ok().map(String::from),
+        code: &|| {
+            let tree = run.recorder().tree(&run.session.tip).ok()?;
+            gather::lay_out(run, &tree).then(|| tree.into())
+        },
         coded: &|plan| project_files::tasks_with_code(run, plan, part.task).unwrap_or_default(),
         person: &notes,
         earlier: &earlier,
