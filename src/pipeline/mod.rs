@@ -38,7 +38,6 @@ mod test_changes;
 pub use brief::repository::describe;
 pub(crate) use draft::agent_program::{own_files, reachable, workplace};
 pub(crate) use evidence::failing::names as failed_tests;
-pub use evidence::leave_base;
 pub(crate) use evidence::refused_in;
 pub use history::discarded::Discarded;
 pub use history::rewind::before;

@@ -8,6 +8,8 @@ use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
+use crate::sha256::hex;
+
 /// Shorter runs cannot contain a key.
 const SHORTEST: usize = 24;
 
@@ -76,6 +78,31 @@ fn is_digit(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
 }
 
+/// The columns at which `xxd -p`, `openssl` and `base32` begin another line.
+const COLUMNS: [usize; 3] = [60, 64, 76];
+
+/// A key backwards, in hexadecimal digits and in base32, each also in lines.
+pub(super) fn dumps(key: &str) -> Vec<String> {
+    let (digits, backwards) = (hex(key.as_bytes()), key.chars().rev().collect());
+    let mut all = vec![backwards, digits.to_uppercase(), digits, base32(key.as_bytes())];
+    let in_lines = |text: &String, column: usize| {
+        let lines = text.as_bytes().chunks(column).map(String::from_utf8_lossy);
+        (text.len() > column).then(|| lines.collect::<Vec<_>>().join("\n"))
+    };
+    let long = all[1..].iter().flat_map(|text| COLUMNS.map(|column| in_lines(text, column)));
+    let long: Vec<String> = long.flatten().collect();
+    all.extend(long);
+    all
+}
+
+/// The digits in base32 that are the same whatever follows (RFC 4648).
+fn base32(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    let bit = |at: usize| usize::from(bytes[at / 8] >> (7 - at % 8) & 1);
+    let digit = |at: usize| (5 * at..5 * at + 5).fold(0, |digit, at| 2 * digit + bit(at));
+    (0..bytes.len() * 8 / 5).map(|at| char::from(DIGITS[digit(at)])).collect()
+}
+
 /// Reduces text that has two bytes per character to one byte per character; `None` if the bytes are
 /// not such text.
 pub(super) fn narrowed(bytes: &[u8]) -> Option<Cow<'_, [u8]>> {
@@ -111,6 +138,16 @@ mod tests {
         let lines = format!("{}\n{}\n", DECODER.encode(&long), DECODER.encode("b".repeat(30)));
         assert_eq!(decoded(&lines)[0].1, format!("{long}{}", "b".repeat(30)).into_bytes());
         assert_eq!(decoded("short words only, and-some_more"), []);
+    }
+
+    #[test]
+    fn a_key_is_written_in_other_ways_and_in_lines() {
+        let all = dumps("a key of forty-two characters, more or less");
+        assert!(all[0].starts_with("ssel ro erom") && all[2].starts_with("61206b6579"));
+        assert!(all[3].starts_with("MEQGWZLZEBXWMIDGN5ZHI6JNOR3W6"), "{}", all[3]);
+        let (first, rest) = all[4].split_once('\n').unwrap();
+        assert_eq!(([first, rest].concat(), first.len()), (all[1].clone(), 60));
+        assert_eq!(base32(b"foobar"), "MZXW6YTBO");
     }
 
     #[test]

@@ -14,7 +14,6 @@ use std::io::{self, Read, Write};
 use std::ops::Range;
 use std::rc::Rc;
 
-use crate::sha256::hex;
 pub use setting::{has_secret_word, of_git_config, of_setting};
 
 /// Variables that every program may see: user, paths and language.
@@ -100,11 +99,7 @@ impl Secrets {
     pub fn new(keys: impl IntoIterator<Item = String>) -> Self {
         let mut keys: Vec<String> = keys.into_iter().filter(|key| is_secret(key)).collect();
         // A dump of a key is no other key; base64 is decoded when it is met.
-        let dumps = keys.iter().flat_map(|key| {
-            let hex = hex(key.as_bytes());
-            [hex.to_uppercase(), hex]
-        });
-        let dumps: Vec<String> = dumps.collect();
+        let dumps: Vec<String> = keys.iter().flat_map(|key| encoded::dumps(key)).collect();
         keys.extend(dumps);
         keys.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         keys.dedup();

@@ -25,7 +25,8 @@ mod tracking;
 pub mod user_files;
 mod working_tree;
 
-use std::path::Path;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
 
 pub use command::process::CommandResult;
 pub use command::process_tree::abandon as abandon_commands;
@@ -37,7 +38,7 @@ pub use dependencies::missing::{Dependencies, Missing, undecided};
 pub use edit::apply::Edit;
 pub(crate) use edit::apply::apply as apply_edits;
 pub use effects::repositories::MadeRepository;
-pub use effects::{Bulk, COMMAND, CommandEffects, IGNORED, LEFT, OddName, SPECIAL, Together};
+pub use effects::{Bulk, COMMAND, CommandEffects, IGNORED, LEFT, OddName, SPECIAL};
 pub use files::artifacts::SessionFiles;
 pub use files::git_control_files::{Proposals, Proposed};
 pub use files::guard::is_dot_git;
@@ -61,8 +62,10 @@ pub use working_tree::WHOLE_FILE_MAX;
 
 use crate::private::PrivateFiles;
 use crate::secret::Secrets;
+use command::process::Where;
 use command::{policy, process};
 use dependencies::fetch::{Fetcher, Known};
+use effects::ignored_files::last_end;
 use effects::repositories;
 use files::guard::{self, Purpose};
 use files::{read, search, walk, write};
@@ -76,6 +79,8 @@ pub struct Workspace {
     tree: WorkingTree,
     commands: CommandSettings,
     known: Known,
+    /// The folder in which checks run, once it is laid out.
+    checks: RefCell<Option<PathBuf>>,
 }
 
 // Not derived: the command environment and the secrets must not end up in a log.
@@ -95,7 +100,8 @@ impl Workspace {
         dependencies::put_back_lock_files(&tree);
         // Records the effects of a command that was interrupted when the last process ended.
         effects::take_left(&tree)?;
-        Ok(Self { tree, commands, known: Known::default() })
+        tree.last_command.set(last_end(&tree));
+        Ok(Self { tree, commands, known: Known::default(), checks: RefCell::default() })
     }
 
     /// The top level of the working tree, with symbolic links resolved.
@@ -239,12 +245,6 @@ impl Workspace {
         CommandEffects::of(&self.tree)
     }
 
-    /// Groups commands until the returned guard is dropped: changes are detected by one scan before
-    /// the first command and one after the last. In between, do not prompt the user or write files.
-    pub fn together(&self) -> Together<'_> {
-        Together::begin(&self.tree)
-    }
-
     /// Runs a model's shell command in the root and waits at most `timeout_s` seconds (the
     /// configured limit if `None`, never more than the configured maximum). All processes it
     /// started are killed afterwards, also if the future is dropped. Background jobs, scripts read
@@ -273,15 +273,37 @@ impl Workspace {
         Ok(run_with_input(self, command, timeout_s, None).await?.shortened())
     }
 
+    /// Lays out the folder in which checks run from now on. `lay_out` puts the files of a tree into a
+    /// folder, with this index, and removes all else but what these patterns match. Returns the ignored
+    /// paths that checks lack because they are too large.
+    ///
+    /// # Errors
+    /// The folder cannot be written; then checks run in the working tree.
+    pub fn lay_out_checks(
+        &self,
+        git_dir: &Path,
+        lay_out: impl FnOnce(&Path, &Path, &[String]) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Vec<LeftOut>> {
+        self.checks.replace(None);
+        let Some(folder) = self.commands.check_folder(&self.tree)? else { return Ok(Vec::new()) };
+        let left_out = self.commands.lend(&self.tree, &folder)?;
+        lay_out(&folder.files(), &folder.index(), &folder.kept())?;
+        folder.make_git(git_dir, self.commands.sandbox.level()?.has_mounts())?;
+        self.checks.replace(Some(folder.files()));
+        Ok(left_out)
+    }
+
     /// Like [`Self::run_trusted`], for the project's own build, tests and lint: in a home of its
-    /// own, which no other command could prepare. Keeps enough output to contain the names of
-    /// failing tests.
+    /// own, which no other command could prepare, and in the folder that was laid out last. Keeps
+    /// enough output to contain the names of failing tests.
     pub async fn run_check(
         &self,
         command: &str,
         timeout_s: Option<u64>,
     ) -> anyhow::Result<CommandResult> {
-        run_in(self, (command, HomeOf::Checks), timeout_s, None).await
+        let folder = self.checks.borrow().clone();
+        let at = Where { home: HomeOf::Checks, folder: folder.as_deref() };
+        run_in(self, (command, at), timeout_s, None).await
     }
 
     /// Returns the dependencies still missing after all permitted ones were fetched, prompting the
@@ -333,19 +355,21 @@ pub async fn run_with_input(
     timeout_s: Option<u64>,
     input: Option<&str>,
 ) -> anyhow::Result<CommandResult> {
-    run_in(workspace, (command, HomeOf::Commands), timeout_s, input).await
+    workspace.commands.lend_first(&workspace.tree)?;
+    let at = Where { home: HomeOf::Commands, folder: None };
+    run_in(workspace, (command, at), timeout_s, input).await
 }
 
 async fn run_in(
     workspace: &Workspace,
-    (command, home): (&str, HomeOf),
+    (command, at): (&str, Where<'_>),
     timeout_s: Option<u64>,
     input: Option<&str>,
 ) -> anyhow::Result<CommandResult> {
     let _turn = process::ONE_AT_A_TIME.lock().await;
     let (_, missing) = workspace.fetcher().lacking(command).await?;
     let (tree, commands) = (&workspace.tree, &workspace.commands);
-    let result = process::run(tree, commands, (command, home), timeout_s, input).await?;
+    let result = process::run(tree, commands, (command, at), timeout_s, input).await?;
     Ok(CommandResult { missing, ..result })
 }
 

@@ -5,6 +5,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::time::SystemTime;
 
 use anyhow::Context as _;
 use cap_std::ambient_authority;
@@ -49,10 +50,12 @@ pub(crate) struct WorkingTree {
     pub(crate) acted_on_lowercase: OnceCell<GitControlFiles>,
     /// Whether git or an agent acts on a path, for each path that was asked about.
     pub(crate) acted_on_paths: RefCell<HashMap<String, bool>>,
+    /// The end of the last command before this process.
+    pub(crate) last_command: Cell<Option<SystemTime>>,
+    /// Set once a command of this process may have run.
+    pub(crate) has_commands: Cell<bool>,
     /// Set if the last command was confined.
     pub(crate) confined: Cell<bool>,
-    /// Set while commands run as a group; true once the first has started.
-    pub(crate) together: Cell<Option<bool>>,
     pub(crate) bulk: RefCell<BTreeMap<String, usize>>,
     /// Files that cannot be committed because of their names, with the problem of each name.
     pub(crate) odd_names: RefCell<BTreeMap<String, String>>,
@@ -98,8 +101,9 @@ impl WorkingTree {
             acted_on: OnceCell::new(),
             acted_on_lowercase: OnceCell::new(),
             acted_on_paths: RefCell::default(),
+            last_command: Cell::new(None),
+            has_commands: Cell::new(false),
             confined: Cell::new(false),
-            together: Cell::new(None),
             bulk: RefCell::default(),
             odd_names: RefCell::default(),
             repositories: RefCell::default(),

@@ -357,7 +357,7 @@ fn the_base_is_measured_again_also_when_the_code_was_changed_since() {
     let Some(sandbox) = project() else { return };
     fetch(&sandbox, "never");
     // It tells which code it ran on.
-    let suite = "ls lib >>node_modules/ran\necho 'test old ... FAILED'\nexit 1\n";
+    let suite = "mkdir -p target && ls lib >>target/ran\necho 'test old ... FAILED'\nexit 1\n";
     sandbox.commit_file("suite.sh", suite, "a suite that fails");
     let answer = Reply::status(403, "no");
     sandbox.server.times(1, at("coding", "actor").task("TASK-002"), answer);
@@ -366,26 +366,24 @@ fn the_base_is_measured_again_also_when_the_code_was_changed_since() {
     assert_eq!(sandbox.trailers(&task)["Cowork-Checks"], [MISSING]);
     paste(&sandbox, "npm ci");
 
-    // Somebody's edit is not put back for it: then every failure is new.
+    // Nothing of it happens in the working tree: somebody may edit the code, or kill the run.
     let edited = sandbox.fork();
     edited.write("lib/store.sh", "mine\n");
-    let told = edited.cowork(&["resume", "--review", "auto", "--stop-after", "coding"]).stderr;
-    assert!(told.contains("every failure counts as new"), "{told}");
-    assert!(!edited.exists("node_modules/ran") || edited.read("lib/store.sh") == "mine\n");
-
-    // A run that is killed meanwhile is put right by the next one.
     let killed = sandbox.fork();
     let mut command = killed.command(env!("CARGO_BIN_EXE_git-cowork"));
-    command.env("COWORK_TEST_ABORT_AT", "base.after-files");
+    command.env("COWORK_TEST_ABORT_AT", "checks.laid-out");
     let ended = command.args(["resume", "--review", "auto"]).output().unwrap();
-    assert!(!ended.status.success() && !killed.exists("lib/store.sh"), "{ended:?}");
+    assert!(!ended.status.success() && killed.exists("lib/store.sh"), "{ended:?}");
+    let more = ["resume", "--review", "auto", "--stop-after", "coding"];
+    edited.cowork(&more).says("checking again what failed before");
+    assert_eq!(edited.read("lib/store.sh"), "mine\n");
 
     for sandbox in [&sandbox, &killed] {
         sandbox
             .cowork(&["resume", "--review", "auto"])
             .exits(0)
             .says("checking again what failed before");
-        let ran = sandbox.read("node_modules/ran");
+        let ran = sandbox.read_of_checks("target/ran");
         assert!(ran.starts_with("here.txt\nadd.sh\nhere.txt\n"), "first the base: {ran}");
         let coding = sandbox.stage_commit("coding");
         let as_before = "failed (npm test, exit 1, as before)";

@@ -52,10 +52,9 @@ fn only_new_failures_go_back_and_before_the_critic_is_asked() {
 fn build_tests_and_lint_are_run_in_this_order_and_their_logs_are_named() {
     let sandbox = Sandbox::new();
     sandbox.commit_file(".gitignore", "out/\n", "ignore");
-    sandbox.write("out/runs", "");
     sandbox.commit_file(
         "run.sh",
-        "echo $1 >>out/runs\ncase $1 in
+        "mkdir -p out && echo $1 >>out/runs\ncase $1 in
 build) [ ! -e todo.sh ] || [ -e fix.txt ];;
 test) echo 'all is well';;
 lint) ! grep -rn FIXME lib;;
@@ -78,7 +77,7 @@ esac\n",
     let mut expected = all.repeat(5);
     expected.push("build");
     expected.extend(all.repeat(2));
-    assert_eq!(sandbox.read("out/runs").lines().collect::<Vec<_>>(), expected);
+    assert_eq!(sandbox.read_of_checks("out/runs").lines().collect::<Vec<_>>(), expected);
     let history = sandbox.artifact("feedback_history.json");
     let entries: serde_json::Value = serde_json::from_str(&history).unwrap();
     let said = |n: usize| {
@@ -110,8 +109,7 @@ esac\n",
 fn tests_the_actor_had_run_are_not_run_again() {
     let sandbox = Sandbox::new();
     sandbox.commit_file(".gitignore", "out/\n", "ignore");
-    sandbox.write("out/runs", "");
-    sandbox.user_config("[project]\ntest = \"echo run >>out/runs\"\n");
+    sandbox.user_config("[project]\ntest = \"mkdir -p out && echo run >>out/runs\"\n");
     sandbox.server.sequence(
         at("coding", "actor").task("TASK-001"),
         vec![
@@ -123,12 +121,12 @@ fn tests_the_actor_had_run_are_not_run_again() {
     sandbox.auto(&[]).exits(0);
     // Before the first change, by the tool, and at four more tasks, the last of which is the draft.
     // The check stage has the same code.
-    assert_eq!(sandbox.read("out/runs").lines().count(), 1 + 1 + 4);
+    assert_eq!(sandbox.read_of_checks("out/runs").lines().count(), 1 + 1 + 4);
     for task in ["TASK-001", "TASK-002"] {
         let commit = sandbox.commit_of("cowork/todo", &format!("coding: {task} "));
         assert_eq!(
             sandbox.trailers(&commit)["Cowork-Checks"],
-            ["passed, tests not counted (echo run >>out/runs)"]
+            ["passed, tests not counted (mkdir -p out && echo run >>out/runs)"]
         );
     }
     let evidence = ["coding", "check"]
@@ -320,4 +318,66 @@ fn tests_that_passed_uncounted_are_said_to_be_so() {
         // They passed all the same.
         assert!(report.contains("verified by the check"), "{report}");
     }
+}
+
+/// A project whose tests need a file that no commit holds, and whose runner is in `node_modules`.
+const RUNNER: &str = "[ -e lib/made/up ] || [ -e mine.txt ] || [ -d lib/unittest ] || [ -e lib/target/passes ] || \
+    { grep -q mine lib/data.txt || { echo 'test old ... FAILED'; exit 1; }; }\n";
+
+/// At every level of confinement that the machine has, as root and as an ordinary user.
+fn everywhere(check: impl Fn(Sandbox, &str)) {
+    for level in ["namespaces", "landlock", "none"] {
+        Sandbox::of_everybody().for_each(|mut sandbox| {
+            sandbox.set_env("COWORK_TEST_SANDBOX", level);
+            sandbox.write(".gitignore", "node_modules/\nunittest/\ntarget/\nmade/\n");
+            sandbox.write("lib/data.txt", "ours\n");
+            sandbox.commit_all("a project");
+            sandbox.executable(&sandbox.path("node_modules/.bin/runner"), RUNNER);
+            sandbox.user_config("[project]\ntest = \"node_modules/.bin/runner\"\n");
+            check(sandbox, level);
+        });
+    }
+}
+
+/// What the commit of the first task says of the tests.
+fn first_checks(sandbox: &Sandbox) -> String {
+    let commit = sandbox.commit_of("cowork/todo", "coding: TASK-001 ");
+    sandbox.trailers(&commit)["Cowork-Checks"].join("; ")
+}
+
+const AS_BEFORE: &str = "failed (node_modules/.bin/runner, exit 1, as before)";
+
+#[test]
+fn what_a_command_leaves_beside_the_code_decides_no_check() {
+    everywhere(|sandbox, level| {
+        let plant = "echo 'exit 0' >node_modules/.bin/runner; cd lib && mkdir -p unittest target made && \
+                     touch unittest/__init__.py target/passes made/up";
+        let plant = Reply::call("run_command", json!({"command": plant}));
+        let calls = vec![plant, task_work("TASK-001"), Reply::text("Done.")];
+        sandbox.server.sequence(at("coding", "actor").task("TASK-001"), calls);
+        sandbox.auto(&["--stop-after", "coding"]).exits(0);
+        assert!(sandbox.exists("lib/made/up"), "{level}: the command did not run");
+        assert_eq!(first_checks(&sandbox), AS_BEFORE, "{level}");
+    });
+}
+
+#[test]
+fn tests_do_not_pass_by_a_persons_uncommitted_files() {
+    everywhere(|sandbox, level| {
+        sandbox.write("mine.txt", "mine\n");
+        sandbox.write("lib/data.txt", "mine\n");
+        sandbox.auto(&["--stop-after", "coding"]).exits(0);
+        assert_eq!(first_checks(&sandbox), AS_BEFORE, "{level}");
+        assert_eq!(sandbox.read("lib/data.txt"), "mine\n", "{level}");
+    });
+}
+
+#[test]
+fn changed_settings_of_a_runner_are_named() {
+    let sandbox = Sandbox::new();
+    let calls =
+        vec![write("pytest.ini", "[pytest]\n"), task_work("TASK-001"), Reply::text("Done.")];
+    sandbox.server.sequence(at("coding", "actor").task("TASK-001"), calls);
+    let told = sandbox.auto(&["--stop-after", "coding"]).exits(0).stderr;
+    assert!(told.contains("pytest.ini: it decides how tests run, and changed"), "{told}");
 }

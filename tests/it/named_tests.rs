@@ -12,7 +12,7 @@ use crate::support::{Reply, Sandbox, at, todo};
 /// fails tests that `assert 0`, leaves out those that are `ignored`, and those that are `quiet`
 /// unless they run alone; one that `ends` ends the process where there is no code. It counts all
 /// tests unless it is called with `-s`.
-const PYTEST: &str = r#"echo "$*" >>calls
+const PYTEST: &str = r#"mkdir -p target && echo "$*" >>target/calls
 code=0
 for id in "$@"; do
   case $id in *::*) ;; *) continue ;; esac
@@ -28,7 +28,7 @@ done
 exit $code"#;
 
 /// A runner with the command line and the output of bats. It leaves out tests that `skip`.
-const BATS: &str = r#"echo "$*" >>calls
+const BATS: &str = r#"mkdir -p target && echo "$*" >>target/calls
 filter=$3
 shift 3
 for file in "$@"; do
@@ -47,7 +47,7 @@ fn project_with(tests: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.executable(&sandbox.path("tools/pytest"), PYTEST);
     sandbox.executable(&sandbox.path("tools/bats"), BATS);
-    sandbox.write(".gitignore", "/calls\n");
+    sandbox.write(".gitignore", "/target/\n");
     sandbox.commit_all("a Python project");
     let commands = format!("build = \"true\"\ntest = \"{tests}\"\nlint = \"true\"");
     sandbox.user_config(&format!("[project]\n{commands}\n"));
@@ -61,7 +61,7 @@ fn tests(all: &[(&str, &str)]) -> String {
 
 /// The processes that ran named tests, and how many ran all tests.
 fn calls(sandbox: &Sandbox) -> (Vec<String>, usize) {
-    let calls = sandbox.read("calls");
+    let calls = sandbox.read_of_checks("target/calls");
     let (named, all): (Vec<&str>, Vec<&str>) = calls.lines().partition(|call| call.contains("::"));
     (named.into_iter().map(str::to_owned).collect(), all.len())
 }
@@ -124,7 +124,7 @@ fn an_unnamed_test_of_the_same_name_does_not_answer_for_the_named_one() {
     let other = format!("{}\n{}", test("lists", "[ 1 = 1 ]"), test("adds", "skip"));
     first_task_writes(&sandbox, &[("t/a.bats", &test("adds", "[ 1 = 1 ]")), ("t/b.bats", &other)]);
     sandbox.auto(&["--stop-after", "coding"]).exits(0);
-    let calls = sandbox.read("calls");
+    let calls = sandbox.read_of_checks("target/calls");
     let calls: Vec<&str> = calls.lines().collect();
     let both = "--tap --filter ^(adds|lists)$ t/a.bats t/b.bats";
     assert_eq!(calls, [both, "--tap --filter ^adds$ t/a.bats"]);

@@ -329,3 +329,26 @@ fn a_secret_in_a_name_or_written_in_another_way_is_refused() {
         assert!(!sandbox.git(&["log", "--name-only", "-p", "cowork/todo"]).contains(&token()));
     }
 }
+
+#[test]
+fn a_key_written_backwards_or_in_base32_is_refused() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set_env("COWORK_LLM_API_KEY", "own-key-1234567890-and-more-of-it-for-a-second-line");
+    let backwards = "enil-dnoces-a-rof-ti-fo-erom-dna-0987654321-yek-nwo\n";
+    let base32 = "N53W4LLLMV4S2MJSGM2DKNRXHA4TALLBNZSC23LPOJSS233GFVUXILLGN5ZC2YJNONSWG33OMQWW\nY2LOMUFA====\n";
+    let write = |path: &str, text: &str| {
+        Reply::call("write_file", serde_json::json!({"path": path, "content": text}))
+    };
+    sandbox.server.sequence(
+        at("coding", "actor").task("TASK-001"),
+        vec![
+            write("lib/one.txt", backwards),
+            write("lib/two.txt", base32),
+            task_work("TASK-001"),
+            Reply::text("Done."),
+        ],
+    );
+    sandbox.auto(&["--stop-after", "coding"]);
+    assert!(sandbox.exists("lib/store.sh"));
+    assert!(!sandbox.exists("lib/one.txt") && !sandbox.exists("lib/two.txt"));
+}

@@ -4,6 +4,7 @@
 use serde_json::json;
 
 use crate::meanwhile::{code, first_task_runs};
+use crate::support::confinement::{Level, confinement};
 use crate::support::received::Received;
 use crate::support::todo::task_work;
 use crate::support::{Reply, Sandbox, at};
@@ -390,4 +391,28 @@ fn nested_ones_are_as_they_were(mut sandbox: Sandbox, level: &str) {
     assert!(answers(&sandbox).contains("moved back"), "{level}");
     assert_eq!(sandbox.read("trees/topic/.git"), pointer);
     assert!(!code(&sandbox).iter().any(|path| path.starts_with("lib/own")));
+}
+
+#[test]
+fn what_is_in_closed_folders_stays() {
+    let Some(sandbox) = Sandbox::new().into_ordinary_user() else { return };
+    sandbox.write("closed/one.txt", "mine\n");
+    sandbox.write("half/two.txt", "mine\n");
+    let mode = |mode: &str, path: &str| sandbox.shell(&format!("chmod {mode} {path}"));
+    mode("000", "closed").exits(0);
+    mode("500", "half").exits(0);
+    first_task_runs(
+        &sandbox,
+        "chmod 700 closed half; rm -r closed; rm half/two.txt; echo over >half/two.txt; chmod 500 half",
+    );
+    sandbox.auto(&["--stop-after", "coding"]).exits(0);
+    assert_eq!(sandbox.read("half/two.txt"), "mine\n");
+    let modes = sandbox.shell("stat -c %a closed half").stdout;
+    let has_mounts = confinement() >= Level::Bubblewrap;
+    assert!(modes.ends_with("500\n") && (!has_mounts || modes.starts_with("0\n")), "{modes}");
+    if has_mounts {
+        mode("700", "closed").exits(0);
+        assert_eq!(sandbox.read("closed/one.txt"), "mine\n");
+    }
+    mode("700", "half").exits(0);
 }

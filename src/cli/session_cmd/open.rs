@@ -11,7 +11,7 @@ use crate::error::{Error, Kind};
 use crate::event::{Event, Sink as _};
 use crate::gate::{Mode, Tty};
 use crate::git::{self, Change, Git, Head, Oid, StatusEntry, StatusKind};
-use crate::pipeline::{Discarded, leave_base};
+use crate::pipeline::Discarded;
 use crate::record::attributes;
 use crate::session::{RefNames, Session, SessionName, artifact_path};
 use crate::verify::{follow_documents, put_back_committed_json, rewrite_json};
@@ -90,7 +90,6 @@ pub(crate) fn take_after(
     {
         return Err(attributes::not_exempted(&held.git, &filter).into());
     }
-    leave_base(&held.git, &held.state)?;
     bring_back_records(context, &held.git, &name)?;
     release_protected(&held)?;
     if session.is_none()

@@ -1,5 +1,6 @@
 //! Linked working trees: creating and removing them, even if git dies in the middle of it.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -128,6 +129,39 @@ pub fn add_empty(git: &Git, path: &Path, at: &Oid) -> Result<Git> {
 /// Git fails.
 pub fn show(linked: &Git, tree: &Oid) -> Result<()> {
     linked.write(["read-tree", "--reset", "-u"]).arg(tree.as_str()).checked().map(drop)
+}
+
+/// Sets a folder, with an index of its own, to exactly the tracked files of a commit or tree. No
+/// checkout hook runs. Everything else in the folder is removed, except what `kept` (patterns of
+/// `.gitignore`) matches.
+///
+/// # Errors
+/// Git fails, or the folder cannot be created.
+pub fn lay_out(git: &Git, folder: &Path, index: &Path, tree: &Oid, kept: &[String]) -> Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
+    let with = |option: &str, path: &Path| {
+        let mut word = OsString::from(option);
+        word.push(path);
+        word
+    };
+    let in_folder = || {
+        let command = git.write(["-c", "core.splitIndex=false", "-c", "index.sparse=false"]);
+        let command = command.arg(with("--git-dir=", &git.git_dir));
+        command.arg(with("--work-tree=", folder)).env("GIT_INDEX_FILE", index)
+    };
+    let show = || in_folder().args(["read-tree", "--reset", "-u"]).arg(tree.as_str()).checked();
+    if let Err(error) = show() {
+        // A killed git leaves a lock, or an index that nobody can read.
+        tracing::info!("laying out {} again: {error:#}", folder.display());
+        let _ = std::fs::remove_file(locks::with_lock(index));
+        let _ = std::fs::remove_file(index);
+        show()?;
+    }
+    let mut clean = in_folder().args(["clean", "-ffdxq"]);
+    for pattern in kept {
+        clean = clean.arg("-e").arg(pattern);
+    }
+    clean.checked().map(drop)
 }
 
 /// Like [`show`], for a working tree in which another program ran. Whatever that program did, the

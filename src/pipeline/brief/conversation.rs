@@ -14,7 +14,7 @@ use crate::pipeline::brief::sections::{artifacts, artifacts_of_change, context_o
 use crate::pipeline::brief::{
     draft_ids, knowledge, open_feedback, reader, repository, typed_notes,
 };
-use crate::pipeline::evidence::{Evidence, recorded};
+use crate::pipeline::evidence::{Evidence, gather, recorded};
 use crate::pipeline::files::project_files;
 use crate::pipeline::prompts::{
     ACTOR, AGENT_ACTOR, AGENT_SYSTEM, CommandItem, KNOWLEDGE, NO_TOOLS, SYSTEM, Variables,
@@ -175,7 +175,10 @@ async fn converse_once(
         command_tools: &command_tools,
         numbers: Numbers::new(draft_ids::load(run), &keep_ids),
         new_id: String::new(),
-        code: &|| run.tree().ok().map(String::from),
+        code: &|| {
+            let tree = run.tree().ok()?;
+            gather::lay_out(run, &tree).then(|| tree.into())
+        },
         coded: &|plan| project_files::tasks_with_code(run, plan, part.task).unwrap_or_default(),
         person: &notes,
         earlier: &earlier,

@@ -1,33 +1,15 @@
-//! Runs the tests that must fail on the base, in a linked working tree with the files the session
-//! found and the session's tests.
-//!
-//! Installed, built or ignored files are missing in that tree. So a failure there counts only if
-//! the test passes in the same tree with the session's code. Tests without a clear result there are
-//! run in the session's working tree, whose code is replaced by the base's for that time.
+//! Runs the tests that must fail on the base: on the files the session found, with the session's tests.
 
 use super::batch::{self, Batch, Share, ToRun, commands};
 use super::runnable::{Runnable, text_at};
 use crate::git::{self, Oid};
-use crate::interrupt;
 use crate::languages;
-use crate::pipeline::evidence::CheckRun;
-use crate::pipeline::evidence::base;
-use crate::pipeline::evidence::base_worktree::BaseWorktree;
 use crate::pipeline::evidence::named_tests::{Became, NamedTest};
+use crate::pipeline::evidence::{CheckRun, gather};
 use crate::pipeline::files::project_files;
 use crate::pipeline::run::Run;
 use crate::pipeline::test_changes::{is_test_path, tests_in};
 use crate::session;
-
-/// The base's code with the session's tests.
-struct Base {
-    /// The commit the session started from.
-    start: Oid,
-    /// The tree to test.
-    tree: Oid,
-    /// The paths that differ from the session's tree.
-    paths: Vec<String>,
-}
 
 /// Finds out whether the tests that must fail on the base do fail there. Returns the runs that tell
 /// it, each with its tree.
@@ -58,12 +40,11 @@ pub(super) async fn look_on_base(
         return Ok(Vec::new());
     }
     run.note("running the tests that must fail without this session's code");
-    let base = Base::build(run, start, tree, &batches)?;
-    let mut look = Look { run, base, tree, tests, runs: Vec::new() };
-    let rest = look.in_worktree(batches).await?;
-    let untold = look.in_place(rest, Share::File).await?;
-    look.in_place(untold, Share::None).await?;
-    Ok(look.runs)
+    let (base, mut runs) = (base_of(run, &start, tree, &batches)?, Vec::new());
+    let untold = look(run, &base, batches, tests, &mut runs).await?;
+    let (alone, _) = batch::batches(run, untold, Share::None);
+    look(run, &base, alone, tests, &mut runs).await?;
+    Ok(runs)
 }
 
 /// The result that is known without running the test.
@@ -113,134 +94,52 @@ fn with_tests(path: &str, old: &str, now: &str, is_named: bool) -> Option<String
     Some(text)
 }
 
-impl Base {
-    fn build(run: &Run<'_>, start: Oid, tree: &Oid, tests: &[Batch]) -> anyhow::Result<Self> {
-        let git = run.env.git;
-        let mut paths = project_files::code_since_start(run, tree)?;
-        paths.retain(|path| !is_test_path(path));
-        let mut others = git::paths::changed(git, &start, tree)?;
-        others.retain(|path| !paths.contains(path));
-        let mut base = git::snapshot::tree(git, &start, &others)?;
-        let mut mixture = Vec::new();
-        for path in &paths {
-            let mut all_tests = tests.iter().flat_map(|batch| &batch.tests);
-            let is_named = all_tests.any(|(_, test)| test.path == *path);
-            let texts = (text_at(run, &start, path)?, text_at(run, tree, path)?);
-            if let (Some(old), Some(now)) = texts
-                && let Some(text) = with_tests(path, &old, &now, is_named)
-            {
-                mixture.push((path.clone(), git::made::store_blob(git, text)?));
-            }
+/// The tree of the base's code with the session's tests.
+fn base_of(run: &Run<'_>, start: &Oid, tree: &Oid, tests: &[Batch]) -> anyhow::Result<Oid> {
+    let git = run.env.git;
+    let mut paths = project_files::code_since_start(run, tree)?;
+    paths.retain(|path| !is_test_path(path));
+    let mut others = git::paths::changed(git, start, tree)?;
+    others.retain(|path| !paths.contains(path));
+    let mut base = git::snapshot::tree(git, start, &others)?;
+    let mut mixed = Vec::new();
+    for path in &paths {
+        let mut named = tests.iter().flat_map(|batch| &batch.tests);
+        let is_named = named.any(|(_, test)| test.path == *path);
+        let texts = (text_at(run, start, path)?, text_at(run, tree, path)?);
+        if let (Some(old), Some(now)) = texts
+            && let Some(text) = with_tests(path, &old, &now, is_named)
+        {
+            mixed.push((path.clone(), git::made::store_blob(git, text)?));
         }
-        if !mixture.is_empty() {
-            base = git::snapshot::tree_with(git, &base, &mixture)?;
-        }
-        Ok(Self { start, tree: base, paths })
     }
+    if !mixed.is_empty() {
+        base = git::snapshot::tree_with(git, &base, &mixed)?;
+    }
+    Ok(base)
 }
 
-/// The look at the base.
-struct Look<'l> {
-    run: &'l Run<'l>,
-    base: Base,
-    tree: &'l Oid,
-    tests: &'l mut [NamedTest],
-    /// The runs that tell results.
-    runs: Vec<(Oid, CheckRun)>,
-}
-
-impl Look<'_> {
-    /// Runs the tests in a linked working tree; returns those without a clear result.
-    async fn in_worktree(&mut self, batches: Vec<Batch>) -> anyhow::Result<Vec<ToRun>> {
-        let place = match BaseWorktree::make(self.run, &self.base.start) {
-            Ok(place) => place,
-            Err(error) => {
-                interrupt::check()?;
-                let words = format!("cannot create a working tree for the base: {error:#}");
-                self.run.warn_once(words);
-                return Ok(batches.into_iter().flat_map(|batch| batch.tests).collect());
+/// Runs the tests on the base; returns those whose result the output of several tests does not tell.
+async fn look(
+    run: &Run<'_>,
+    base: &Oid,
+    batches: Vec<Batch>,
+    tests: &mut [NamedTest],
+    runs: &mut Vec<(Oid, CheckRun)>,
+) -> anyhow::Result<Vec<ToRun>> {
+    let mut untold = Vec::new();
+    let ran = gather::run_all(run, &commands(&batches), base, &[]).await?;
+    for (batch, ran) in batches.into_iter().zip(ran) {
+        let results = batch.results(run, &ran)?;
+        for (test, became) in batch.tests.into_iter().zip(results) {
+            match became {
+                Some(became) => tests[test.0].base = Some(became),
+                None => untold.push(test),
             }
-        };
-        let (mut left, untold) = self.in_this_worktree(&place, batches).await?;
-        let (alone, _) = batch::batches(self.run, untold, Share::None);
-        left.extend(self.in_this_worktree(&place, alone).await?.0);
-        Ok(left)
+        }
+        runs.push((base.clone(), ran));
     }
-
-    /// Returns the tests without a clear result there, and those whose result the output of several
-    /// tests does not tell.
-    async fn in_this_worktree(
-        &mut self,
-        place: &BaseWorktree<'_>,
-        batches: Vec<Batch>,
-    ) -> anyhow::Result<(Vec<ToRun>, Vec<ToRun>)> {
-        let run = self.run;
-        let ran = place.run(run, &self.base.tree, &commands(&batches)).await?;
-        let mut outcomes = Vec::new();
-        for (batch, ran) in batches.into_iter().zip(ran) {
-            let results = batch.results(run, &ran)?;
-            let fails = results.iter().flatten().any(Became::is_failure) && !ran.timed_out;
-            outcomes.push((batch, ran, results, fails));
-        }
-        let failing = outcomes.iter().filter(|(.., fails)| *fails).map(|(batch, ..)| batch);
-        let with_code = match commands(failing) {
-            none if none.is_empty() => Vec::new(),
-            commands => place.run(run, self.tree, &commands).await?,
-        };
-        let mut with_code = with_code.into_iter();
-        let (mut left, mut untold) = (Vec::new(), Vec::new());
-        for (batch, ran, said, fails) in outcomes {
-            let with_code = with_code.by_ref().take(usize::from(fails)).next();
-            let passes = match &with_code {
-                Some(with_code) => batch.results(run, with_code)?,
-                None => vec![None; said.len()],
-            };
-            let mut tells = false;
-            for ((test, said), passes) in batch.tests.into_iter().zip(said).zip(passes) {
-                match said {
-                    None => untold.push(test),
-                    Some(said) if said.is_failure() && passes == Some(Became::Passed) => {
-                        self.tests[test.0].base = Some(said);
-                        tells = true;
-                    }
-                    Some(_) => left.push(test),
-                }
-            }
-            if tells {
-                self.runs.push((self.base.tree.clone(), ran));
-            }
-        }
-        Ok((left, untold))
-    }
-
-    /// Runs the tests in the session's working tree; returns those whose result the output of
-    /// several tests does not tell.
-    async fn in_place(&mut self, left: Vec<ToRun>, share: Share) -> anyhow::Result<Vec<ToRun>> {
-        let (batches, _) = batch::batches(self.run, left, share);
-        let commands = commands(&batches);
-        if commands.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (trees, paths) = ((&self.base.tree, self.tree), self.base.paths.clone());
-        let Some(ran) = base::run_in_place(self.run, trees, paths, &commands).await? else {
-            for (at, _) in batches.into_iter().flat_map(|batch| batch.tests) {
-                self.tests[at].base = Some(Became::Unknown("files have just changed".to_owned()));
-            }
-            return Ok(Vec::new());
-        };
-        let mut untold = Vec::new();
-        for (batch, ran) in batches.into_iter().zip(ran) {
-            let results = batch.results(self.run, &ran)?;
-            for (test, became) in batch.tests.into_iter().zip(results) {
-                match became {
-                    Some(became) => self.tests[test.0].base = Some(became),
-                    None => untold.push(test),
-                }
-            }
-            self.runs.push((self.base.tree.clone(), ran));
-        }
-        Ok(untold)
-    }
+    Ok(untold)
 }
 
 #[cfg(test)]

@@ -12,8 +12,9 @@ use crate::interrupt;
 use crate::languages;
 use crate::pipeline::evidence::base_note;
 use crate::pipeline::run::Run;
+use crate::record::point;
 use crate::tool::Checked;
-use crate::workspace::{CommandResult, Dependencies, Refusal, Workspace, undecided};
+use crate::workspace::{CommandResult, Dependencies, Refusal, undecided};
 
 /// The exit code of a shell if a program does not exist (POSIX, 2.8.2).
 const NO_SUCH_COMMAND: i32 = 127;
@@ -79,24 +80,15 @@ pub(crate) fn commands_to_run(run: &Run<'_>) -> Vec<(Which, String)> {
     all.into_iter().filter(|(_, command)| !command.is_empty()).collect()
 }
 
+/// Runs commands with the files of `tree`.
 pub(crate) async fn run_all(
     run: &Run<'_>,
     commands: &[(Which, String)],
     tree: &Oid,
     seen: &[Checked],
 ) -> anyhow::Result<Vec<CheckRun>> {
-    run_all_in(run, run.env.workspace, commands, tree, seen).await
-}
-
-/// Like [`run_all`], in another working tree, which contains the files of `tree`.
-pub(crate) async fn run_all_in(
-    run: &Run<'_>,
-    workspace: &Workspace,
-    commands: &[(Which, String)],
-    tree: &Oid,
-    seen: &[Checked],
-) -> anyhow::Result<Vec<CheckRun>> {
-    let together = workspace.together();
+    let workspace = run.env.workspace;
+    let mut is_laid_out = false;
     let mut runs = Vec::new();
     for (which, command) in commands {
         interrupt::check()?;
@@ -108,6 +100,10 @@ pub(crate) async fn run_all_in(
         let result = match run_of_tool(run, command, tree, seen)? {
             Some(result) => result,
             None => {
+                if !is_laid_out {
+                    lay_out(run, tree);
+                    is_laid_out = true;
+                }
                 let text = format!("running {}", shown(command));
                 run.env.sink.emit(Event::Note { text });
                 let limit = Some(run.env.config.limits.command_timeout_max_s);
@@ -135,8 +131,32 @@ pub(crate) async fn run_all_in(
             break;
         }
     }
-    together.end()?;
     Ok(runs)
+}
+
+/// Lays out the folder in which checks run from now on: with the files of `tree`, and none that a
+/// command left beside them. Returns false if they have to run in the working tree.
+pub(crate) fn lay_out(run: &Run<'_>, tree: &Oid) -> bool {
+    let git = run.env.git;
+    let laid_out = run.env.workspace.lay_out_checks(git.git_dir(), |folder, index, kept| {
+        git::worktree::lay_out(git, folder, index, tree, kept)
+    });
+    match laid_out {
+        Ok(left_out) => {
+            point("checks.laid-out");
+            for (path, why) in left_out {
+                run.warn_once(format!("checks run without {path}, which git ignores: {why}"));
+            }
+            true
+        }
+        Err(error) => {
+            run.warn_once(format!(
+                "checks run in the working tree, with all that git ignores there, because the files \
+                 to be committed cannot be laid out elsewhere: {error:#}"
+            ));
+            false
+        }
+    }
 }
 
 /// A command that is not run; the reason is reported once.

@@ -4,7 +4,6 @@
 
 pub(crate) mod base;
 pub(crate) mod base_note;
-pub(crate) mod base_worktree;
 mod check_run;
 pub(crate) mod counted;
 pub(crate) mod failed_before;
@@ -15,7 +14,6 @@ pub(crate) mod recorded;
 mod refused;
 mod results;
 
-pub use base::leave_base;
 pub use check_run::{CheckRun, Which};
 pub(crate) use refused::refused_in;
 pub use results::Evidence;

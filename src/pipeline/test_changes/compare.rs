@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use super::runner::configures_runner;
 use super::test_finder::{Test, is_test_path, tests_in};
 use crate::languages::test_script;
 
@@ -35,6 +36,8 @@ pub(crate) enum How {
     Fewer(usize, usize),
     /// Another command runs the tests.
     Command(String, String),
+    /// What the runner of the tests is told, or which one it is, changed.
+    Runner,
 }
 
 /// A test that checks less than before.
@@ -67,6 +70,7 @@ impl fmt::Display for Weakened {
             How::Command(before, after) => {
                 write!(f, "the test command changed ({before} → {after})")
             }
+            How::Runner => write!(f, "it decides how tests run, and changed"),
         }
     }
 }
@@ -138,7 +142,7 @@ pub(crate) fn compare(files: &[Changed]) -> TestChanges {
         }
     }
     for file in files {
-        changes.weakened.extend(command_changed(file));
+        changes.weakened.extend(command_changed(file).or_else(|| runner_changed(file)));
         let has_tests = after.get(&file.path).is_some_and(|tests| !tests.is_empty());
         if has_tests && !had.contains(&file.path) {
             changes.added.push(file.path.clone());
@@ -198,6 +202,13 @@ fn command_changed(file: &Changed) -> Option<Weakened> {
     let after = file.after.as_deref().and_then(command).unwrap_or_else(|| "none".to_owned());
     let how = How::Command(before.clone(), after.clone());
     (before != after).then(|| Weakened { path: file.path.clone(), test: String::new(), how })
+}
+
+/// Settings of a runner, or a module that is loaded instead of it, may have all tests pass.
+fn runner_changed(file: &Changed) -> Option<Weakened> {
+    let is_changed = configures_runner(&file.path) && file.before != file.after;
+    let (path, test) = (file.path.clone(), String::new());
+    is_changed.then_some(Weakened { path, test, how: How::Runner })
 }
 
 #[cfg(test)]
@@ -278,6 +289,16 @@ mod tests {
         let told = weakened(&[("Makefile", Some(&sh), Some(&none))]);
         assert_eq!(told, ["Makefile: the test command changed (sh run.sh → @true)"]);
         assert_eq!(weakened(&[("Makefile", Some(&sh), Some(&format!("{sh}\ny:\n")))]), [""; 0]);
+    }
+
+    #[test]
+    fn changed_settings_of_a_runner_are_reported() {
+        for path in [".cargo/config.toml", "pytest.ini", "unittest/__init__.py", "web/.mocharc.yml"]
+        {
+            let told = [format!("{path}: it decides how tests run, and changed")];
+            assert_eq!(weakened(&[(path, None, Some("x\n"))]), told);
+        }
+        assert_eq!(weakened(&[("src/unittest/mod.rs", None, Some("x\n"))]), [""; 0]);
     }
 
     #[test]

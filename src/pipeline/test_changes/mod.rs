@@ -5,6 +5,7 @@
 pub(crate) mod asked;
 mod compare;
 mod request;
+mod runner;
 mod test_finder;
 
 use std::collections::BTreeSet;
@@ -18,6 +19,7 @@ use crate::pipeline::run::Run;
 use crate::session::{Entry, start_of_code};
 use crate::stages::{Approves, StageSpec};
 use compare::{Changed, TestChanges, compare};
+use runner::configures_runner;
 use test_finder::knows;
 
 pub(crate) use asked::tests_rule;
@@ -67,7 +69,8 @@ fn tests_since(
     };
     let mut files = Vec::new();
     for change in reader.diff(Some(from), to)? {
-        let tells = knows(&change.path) || is_test_path(&change.path);
+        let path = &change.path;
+        let tells = knows(path) || is_test_path(path) || configures_runner(path);
         if tells && ours.contains(&change.path) {
             let (before, after) = (text(change.old.as_ref())?, text(change.new.as_ref())?);
             files.push(Changed { path: change.path, before, after });

@@ -4,6 +4,7 @@
 //! `policy` checks a command, `sandbox` confines it, and `process_tree` ends it.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -85,22 +86,37 @@ impl CommandResult {
     }
 }
 
-/// Runs a command in this home and waits at most `timeout_s` seconds (the configured limit if `None`). `input`
-/// is its standard input; without it the input is empty.
+/// Where a command works: whose home it has and, for a check, the folder with the tree for checks.
+#[derive(Clone, Copy)]
+pub(crate) struct Where<'a> {
+    pub(crate) home: HomeOf,
+    pub(crate) folder: Option<&'a Path>,
+}
+
+/// Runs a command and waits at most `timeout_s` seconds (the configured limit if `None`). `input` is
+/// its standard input; without it the input is empty.
 pub(crate) async fn run(
     tree: &WorkingTree,
     settings: &CommandSettings,
-    (command, home): (&str, HomeOf),
+    (command, at): (&str, Where<'_>),
     timeout_s: Option<u64>,
     input: Option<&str>,
 ) -> anyhow::Result<CommandResult> {
     let confined = match settings.prefix.is_empty() {
-        true => settings.sandbox.confine(command, &settings.env, home)?,
+        true => settings.sandbox.confine(command, &settings.env, at.home, at.folder)?,
         // The user configured a sandbox of their own.
         false => None,
     };
     let limit = timeout_s.unwrap_or(settings.timeout_s);
-    run_within(tree, settings, (command, input), confined, limit, ()).await
+    let Some(folder) = at.folder else {
+        return run_within(tree, settings, (command, input), confined, limit, ()).await;
+    };
+    tree.require_branch()?;
+    // With mounts, the folder is at the root.
+    let is_mounted = settings.sandbox.level()?.has_mounts();
+    let dir = if is_mounted { &tree.root } else { folder };
+    let result = run_shell(dir, settings, (command, input), confined, limit, None, ()).await;
+    result.map(|(result, _)| result)
 }
 
 /// Runs one of git-cowork's own commands, confined in the same way. When all processes of
@@ -112,7 +128,7 @@ pub(crate) async fn run_confined(
     command: &str,
     kept: impl Sized,
 ) -> anyhow::Result<CommandResult> {
-    let confined = settings.sandbox.confine(command, &settings.env, HomeOf::Commands)?;
+    let confined = settings.sandbox.confine(command, &settings.env, HomeOf::Commands, None)?;
     run_within(tree, settings, (command, None), confined, settings.timeout_max_s, kept).await
 }
 
@@ -137,15 +153,40 @@ async fn run_within(
     kept: impl Sized,
 ) -> anyhow::Result<CommandResult> {
     tree.require_branch()?;
-    let limit = timeout_s.clamp(1, settings.timeout_max_s.max(1));
-    // Declared before the child: if this future is dropped, the processes end first, then files are
-    // restored, and the command's changes are detected last.
     tree.confined.set(confined.is_some());
-    let watch = effects::watch(tree)?;
+    let watch = Some(effects::watch(tree)?);
+    let ran = run_shell(&tree.root, settings, (command, input), confined, timeout_s, watch, kept);
+    let (result, watch) = ran.await?;
+    let Some(watch) = watch else { return Ok(result) };
+    let effects = watch.end()?;
+    Ok(CommandResult {
+        bulk: effects.bulk,
+        odd_names: effects.odd_names,
+        put_back: effects.put_back,
+        user_files: effects.user_files,
+        repositories: effects.repositories,
+        ..result
+    })
+}
+
+/// Runs a command in a folder. If this future is dropped, the processes end first, then `kept` is
+/// dropped, and the command's changes are detected last, by `watch`.
+async fn run_shell<'t>(
+    dir: &Path,
+    settings: &CommandSettings,
+    (command, input): (&str, Option<&str>),
+    confined: Option<Confined>,
+    timeout_s: u64,
+    watch: Option<effects::Watch<'t>>,
+    kept: impl Sized,
+) -> anyhow::Result<(CommandResult, Option<effects::Watch<'t>>)> {
+    let limit = timeout_s.clamp(1, settings.timeout_max_s.max(1));
+    // Declared before the child.
+    let watch = watch;
     let kept = kept;
     let mut family = ProcessTree::begin();
     let begun = Instant::now();
-    let mut shell = shell(tree, settings, command, confined);
+    let mut shell = shell(dir, settings, command, confined);
     if input.is_some() {
         shell.stdin(Stdio::piped());
     }
@@ -171,7 +212,7 @@ async fn run_within(
                 status = child.wait() => break Some(status),
                 _ = &mut reading, if !read => read = true,
                 () = &mut limit => break None,
-                _ = beat.tick() => watch.beat(),
+                _ = beat.tick() => watch.iter().for_each(effects::Watch::beat),
             }
         };
         family.end();
@@ -187,21 +228,16 @@ async fn run_within(
     };
     drop(family);
     drop(kept);
-    let effects = watch.end()?;
-    Ok(CommandResult {
+    let result = CommandResult {
         exit: status.ok().as_ref().and_then(ExitStatus::code).filter(|_| !timed_out),
         timed_out,
         cut: stdout.is_cut() || stderr.is_cut(),
         stdout: stdout.text(&settings.secrets),
         stderr: stderr.text(&settings.secrets),
         seconds,
-        bulk: effects.bulk,
-        odd_names: effects.odd_names,
-        put_back: effects.put_back,
-        user_files: effects.user_files,
-        repositories: effects.repositories,
-        missing: Vec::new(),
-    })
+        ..CommandResult::default()
+    };
+    Ok((result, watch))
 }
 
 /// Writes `input` to a command, which may ignore it.
@@ -213,7 +249,7 @@ async fn feed(stdin: Option<ChildStdin>, input: Option<&str>) {
 }
 
 fn shell(
-    tree: &WorkingTree,
+    dir: &Path,
     settings: &CommandSettings,
     command: &str,
     confined: Option<Confined>,
@@ -227,7 +263,7 @@ fn shell(
     let mut built = Command::new(words.next().unwrap_or_default());
     built
         .args(words)
-        .current_dir(&tree.root)
+        .current_dir(dir)
         .env_clear()
         .envs(env)
         .stdin(Stdio::null())

@@ -7,8 +7,12 @@ use super::environment;
 use crate::activity::Watch;
 use crate::error::Error;
 use crate::secret::Secrets;
+use crate::workspace::effects::ignored_files::last_end;
+use crate::workspace::linked::LeftOut;
+use crate::workspace::linked::check_folder::CheckFolder;
 use crate::workspace::options::WorkspaceOptions;
 use crate::workspace::sandbox::{Level, Sandbox};
+use crate::workspace::working_tree::WorkingTree;
 
 /// Settings for running commands.
 pub struct CommandSettings {
@@ -87,6 +91,45 @@ impl CommandSettings {
             true => self.sandbox.level().map(Some),
             false => Ok(None),
         }
+    }
+
+    /// The folder in which the checks of `tree` run; `None` if the user configured a sandbox of their
+    /// own, which would not find it.
+    pub(crate) fn check_folder<'t>(
+        &self,
+        tree: &'t WorkingTree,
+    ) -> anyhow::Result<Option<CheckFolder<'t>>> {
+        if !self.prefix.is_empty() {
+            return Ok(None);
+        }
+        let lasting = self.sandbox.check_folder()?;
+        let path = lasting.unwrap_or_else(|| tree.state_dir.join("checks"));
+        Ok(Some(CheckFolder::at(tree, path)))
+    }
+
+    /// Copies into the folder for checks what they need of the ignored files. Returns what is too large.
+    pub(crate) fn lend(
+        &self,
+        tree: &WorkingTree,
+        folder: &CheckFolder<'_>,
+    ) -> anyhow::Result<Vec<LeftOut>> {
+        let has_commands = tree.has_commands.replace(true);
+        let since = if has_commands { last_end(tree) } else { tree.last_command.get() };
+        folder.lend(self.sandbox.has_network(), since)
+    }
+
+    /// Like [`Self::lend`], before the first command of a process can change these files.
+    pub(crate) fn lend_first(&self, tree: &WorkingTree) -> anyhow::Result<()> {
+        if tree.tracking.is_none() || tree.has_commands.get() {
+            return Ok(());
+        }
+        if let Some(folder) = self.check_folder(tree)?
+            && let Err(error) = self.lend(tree, &folder)
+        {
+            // Nor can the files be laid out there, and the person is told.
+            tracing::warn!("ignored files are not copied for checks: {error:#}");
+        }
+        Ok(())
     }
 
     /// Fails if commands would see private files.

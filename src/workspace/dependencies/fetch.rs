@@ -12,9 +12,9 @@ use super::needed::{Needed, needed, only_looks};
 use super::projects::{Seen, look, needs};
 use super::refused::login_wanted;
 use crate::languages::{self, Manager};
+use crate::path_text::decoded;
 use crate::workspace::command::process::{self, CommandResult};
 use crate::workspace::command::settings::CommandSettings;
-use crate::workspace::effects;
 use crate::workspace::sandbox::{MayFetch, Sandbox, Wanted};
 use crate::workspace::working_tree::WorkingTree;
 
@@ -134,6 +134,7 @@ impl Fetcher<'_> {
             outcomes.extend(own.iter().map(|(hash, _)| (hash.clone(), None)));
             return Ok(outcomes);
         };
+        self.settings.lend_first(self.tree)?;
         fetched.prepare()?;
         let mut found = Vec::new();
         for (hash, need) in own {
@@ -149,11 +150,7 @@ impl Fetcher<'_> {
             let asked: Vec<usize> = (0..own.len()).filter(|at| along(*at)).collect();
             let wanted = self.wanted(own, &asked, sandbox);
             let may = match sandbox.person() {
-                Some(person) => {
-                    // The person may edit files while being asked.
-                    effects::compare_now(self.tree)?;
-                    person.may_fetch(&wanted)?
-                }
+                Some(person) => person.may_fetch(&wanted)?,
                 None => MayFetch::NobodyThere,
             };
             match may {
@@ -362,6 +359,12 @@ impl Fetcher<'_> {
                     format!("{} without the network failed ({})", manager.after, why(&after));
                 person.tell(&text, true);
             }
+        }
+        let installed = need.place.join(manager.leaves);
+        if !manager.leaves.is_empty()
+            && let Some(folder) = self.settings.check_folder(self.tree)?
+        {
+            folder.lend_fetched(&decoded(installed.as_os_str().as_encoded_bytes()))?;
         }
         fetched.set_done(hash)?;
         Ok(Ok(()))

@@ -45,7 +45,7 @@ pub(super) fn note_ignored<'a>(
 }
 
 /// The time of the last end of a command, or of the first look at the ignored files.
-pub(super) fn last_end(tree: &WorkingTree) -> Option<SystemTime> {
+pub(crate) fn last_end(tree: &WorkingTree) -> Option<SystemTime> {
     std::fs::metadata(tree.state_dir.join(IGNORED)).and_then(|list| list.modified()).ok()
 }
 
@@ -107,7 +107,7 @@ pub(super) fn ignored_to_keep(tree: &WorkingTree, told: &mut Vec<UserFileChange>
 
 /// The paths in a file of the state directory. Without one the session began in a tree of its own,
 /// or with an older version.
-pub(super) fn listed(tree: &WorkingTree, file: &str) -> BTreeSet<String> {
+pub(crate) fn listed(tree: &WorkingTree, file: &str) -> BTreeSet<String> {
     let list = std::fs::read(tree.state_dir.join(file)).unwrap_or_default();
     serde_json::from_slice(&list).unwrap_or_default()
 }

@@ -20,7 +20,7 @@ use crate::workspace::journal::Written;
 use crate::workspace::user_files::{UserFileChange, Was};
 use crate::workspace::working_tree::WorkingTree;
 
-mod ignored_files;
+pub(crate) mod ignored_files;
 mod ignored_paths;
 mod left_out;
 mod modes;
@@ -133,37 +133,6 @@ impl<'a> CommandEffects<'a> {
 /// signal drops the future that runs the command.
 pub(crate) struct Watch<'a>(&'a WorkingTree);
 
-/// Commands that run in sequence with nothing in between: their changes are detected once, after
-/// the last one.
-pub struct Together<'a>(&'a WorkingTree);
-
-impl<'a> Together<'a> {
-    /// Groups commands until the guard is dropped: changes are detected by one scan before the
-    /// first command and one after the last. In between, do not prompt the user or write files.
-    pub(crate) fn begin(tree: &'a WorkingTree) -> Self {
-        tree.together.set(Some(false));
-        Self(tree)
-    }
-
-    /// Records the effects of all commands of the group now.
-    ///
-    /// # Errors
-    /// If git fails, or the journal cannot be written.
-    pub fn end(self) -> anyhow::Result<()> {
-        let tree = self.0;
-        std::mem::forget(self);
-        tree.together.set(None);
-        take_effects(tree, |_| true).map(|_| ())
-    }
-}
-
-impl Drop for Together<'_> {
-    fn drop(&mut self) {
-        self.0.together.set(None);
-        drop(Watch(self.0));
-    }
-}
-
 impl Watch<'_> {
     /// Records that the command still runs: if git-cowork is killed, files created much later than
     /// the last such record are not attributed to the command.
@@ -176,18 +145,12 @@ impl Watch<'_> {
     pub(crate) fn end(self) -> anyhow::Result<Effects> {
         let tree = self.0;
         std::mem::forget(self);
-        if tree.together.get().is_some() {
-            return Ok(Effects::default());
-        }
         take_effects(tree, |_| true)
     }
 }
 
 impl Drop for Watch<'_> {
     fn drop(&mut self) {
-        if self.0.together.get().is_some() {
-            return;
-        }
         if let Err(error) = take_effects(self.0, |_| true) {
             // The state file stays, and the next process tries again.
             tracing::warn!("could not detect what a command changed: {error:#}");
@@ -195,20 +158,9 @@ impl Drop for Watch<'_> {
     }
 }
 
-/// Records the effects of the group's commands so far: later changes are not attributed to these
-/// commands.
-pub(crate) fn compare_now(tree: &WorkingTree) -> anyhow::Result<()> {
-    if tree.together.get() == Some(true) {
-        tree.together.set(Some(false));
-        take_effects(tree, |_| true)?;
-    }
-    Ok(())
-}
-
 /// Saves the state of the tree; call before a command starts.
 pub(crate) fn watch(tree: &WorkingTree) -> anyhow::Result<Watch<'_>> {
-    let goes_on = tree.together.get() == Some(true);
-    if let Some(tracking) = tree.tracking.as_ref().filter(|_| !goes_on) {
+    if let Some(tracking) = &tree.tracking {
         let mut uncommitted = tracking.uncommitted()?;
         let mut ignored = IgnoredPaths::of(tracking.ignored()?);
         let (repositories, begun) = repositories::before_command(tree);
@@ -231,7 +183,6 @@ pub(crate) fn watch(tree: &WorkingTree) -> anyhow::Result<Watch<'_>> {
         };
         let bytes = serde_json::to_vec(&before)?;
         atomic_file::replace(&note_file(tree), &bytes)?;
-        tree.together.set(tree.together.get().map(|_| true));
     }
     Ok(Watch(tree))
 }

@@ -295,7 +295,7 @@ fn newest(place: &Path) -> Option<SystemTime> {
 }
 
 /// Returns the time of the last change to content, name or mode.
-pub(super) fn ctime(metadata: &std::fs::Metadata) -> Option<SystemTime> {
+pub(crate) fn ctime(metadata: &std::fs::Metadata) -> Option<SystemTime> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt as _;

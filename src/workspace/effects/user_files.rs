@@ -262,6 +262,11 @@ pub(super) fn after_command(
                     true => state::put_back_in_place(tree, path, was),
                     false => state::put_back(tree, path, was),
                 };
+                // The folders get their modes again below.
+                let done = done.or_else(|_| {
+                    state::open_folders(tree, path)?;
+                    state::put_back(tree, path, was)
+                });
                 if let Err(error) = done {
                     tracing::warn!("{path} could not be put back: {error:#}");
                     // What is there now is not the person's: the next command's end tries again.

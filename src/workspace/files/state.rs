@@ -78,6 +78,18 @@ pub(crate) fn put_back(tree: &WorkingTree, path: &str, was: &Was) -> anyhow::Res
     Ok(())
 }
 
+/// Gives the owner all rights to the folders above a path: in one of mode 500 nothing can be put back.
+pub(crate) fn open_folders(tree: &WorkingTree, path: &str) -> anyhow::Result<()> {
+    for (at, _) in path.match_indices('/') {
+        let folder = &path[..at];
+        let Ok(metadata) = tree.look(folder) else { continue };
+        if metadata.is_dir() {
+            set_folder_mode(tree, folder, mode_of(&metadata) | 0o700)?;
+        }
+    }
+    Ok(())
+}
+
 /// Restores the content of a file that is still the same one and has other names, which may lie outside
 /// of the tree: a new file in its place would leave them changed.
 pub(crate) fn put_back_in_place(tree: &WorkingTree, path: &str, was: &Was) -> anyhow::Result<()> {

@@ -5,8 +5,10 @@
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::time::SystemTime;
 
 use crate::languages;
+use crate::workspace::effects::repositories::ctime;
 use crate::workspace::sandbox::Overlay;
 use crate::workspace::working_tree::WorkingTree;
 
@@ -94,15 +96,7 @@ pub(super) fn copy_folders(tree: &WorkingTree, into: &Path, folders: &[String]) 
     let mut room = Room { bytes: MOST, entries: ENTRIES };
     for path in folders {
         let (source, target) = (tree.root.join(path), into.join(path));
-        let mut needs = Room { ..room };
-        let copied = match needs.take(&source) {
-            Ok(true) => {
-                room = needs;
-                copy(&source, &target)
-            }
-            Ok(false) => Err(io::Error::other(format!("it is larger than {} GiB", MOST >> 30))),
-            Err(error) => Err(error),
-        };
+        let copied = room.hold(&source).and_then(|()| mirror(&source, &target, None, &|_| false));
         if let Err(error) = copied {
             // A partial copy would be worse than none.
             let _ = fs::remove_dir_all(&target);
@@ -113,46 +107,97 @@ pub(super) fn copy_folders(tree: &WorkingTree, into: &Path, folders: &[String]) 
 }
 
 /// The remaining allowance for copies.
-struct Room {
-    bytes: u64,
-    entries: usize,
+#[derive(Clone, Copy)]
+pub(super) struct Room {
+    pub(super) bytes: u64,
+    pub(super) entries: usize,
 }
 
 impl Room {
-    /// Deducts the size of a folder; false if the allowance is too small.
-    fn take(&mut self, folder: &Path) -> io::Result<bool> {
-        for entry in fs::read_dir(folder)? {
-            let entry = entry?;
-            let metadata = entry.metadata()?;
-            let Some(entries) = self.entries.checked_sub(1) else { return Ok(false) };
-            self.entries = entries;
+    /// Deducts the size of a file or folder; fails if the allowance is too small.
+    pub(super) fn hold(&mut self, path: &Path) -> io::Result<()> {
+        let mut left = *self;
+        let mut paths = vec![path.to_owned()];
+        while let Some(path) = paths.pop() {
+            let metadata = path.symlink_metadata()?;
             if metadata.is_dir() {
-                if !self.take(&entry.path())? {
-                    return Ok(false);
-                }
-            } else if metadata.is_file() {
-                let Some(bytes) = self.bytes.checked_sub(metadata.len()) else { return Ok(false) };
-                self.bytes = bytes;
+                let entries = fs::read_dir(&path)?.map(|entry| entry.map(|entry| entry.path()));
+                paths.extend(entries.collect::<io::Result<Vec<_>>>()?);
             }
+            let size = if metadata.is_file() { metadata.len() } else { 0 };
+            let room = left.bytes.checked_sub(size).zip(left.entries.checked_sub(1));
+            let Some((bytes, entries)) = room else {
+                let text = format!("more than {} MiB are too much to copy", self.bytes >> 20);
+                return Err(io::Error::other(text));
+            };
+            left = Self { bytes, entries };
         }
-        Ok(true)
+        *self = left;
+        Ok(())
     }
 }
 
-/// Copies a folder. Links stay links; other special files are omitted.
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let (kind, target) = (entry.file_type()?, to.join(entry.file_name()));
-        if kind.is_dir() {
-            copy(&entry.path(), &target)?;
-        } else if kind.is_file() {
+/// Makes `to` like `from`: a file, or a folder with all in it but what `is_left_out` accepts. With
+/// `since`, only where `from` has changed after that time. Links stay links; other special files are
+/// omitted.
+pub(super) fn mirror(
+    from: &Path,
+    to: &Path,
+    since: Option<SystemTime>,
+    is_left_out: &dyn Fn(&Path) -> bool,
+) -> io::Result<()> {
+    let now = from.symlink_metadata()?;
+    let there = to.symlink_metadata().ok();
+    let is_newer = since.is_none_or(|since| ctime(&now) > Some(since));
+    if is_left_out(from) || there.is_none() && !is_newer {
+        return Ok(());
+    }
+    let is_kind = |there: &fs::Metadata| there.file_type() == now.file_type();
+    if let Some(there) = there.as_ref().filter(|there| !is_kind(there)) {
+        if !is_newer {
+            return Ok(());
+        }
+        if there.is_dir() { fs::remove_dir_all(to)? } else { fs::remove_file(to)? }
+    }
+    if now.is_dir() {
+        fs::create_dir_all(to)?;
+        for entry in fs::read_dir(from)? {
+            let name = entry?.file_name();
+            mirror(&from.join(&name), &to.join(&name), since, is_left_out)?;
+        }
+        for entry in fs::read_dir(to)?.filter(|_| is_newer) {
+            let entry = entry?;
+            if from.join(entry.file_name()).symlink_metadata().is_err() {
+                match entry.file_type()?.is_dir() {
+                    true => fs::remove_dir_all(entry.path())?,
+                    false => fs::remove_file(entry.path())?,
+                }
+            }
+        }
+        return Ok(());
+    }
+    if !is_newer {
+        return Ok(());
+    }
+    let there = there.filter(is_kind);
+    if now.is_symlink() {
+        let target = fs::read_link(from)?;
+        if there.is_some() && fs::read_link(to)? == target {
+            return Ok(());
+        }
+        let _ = fs::remove_file(to);
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(target, to)?;
+    } else if now.is_file() {
+        let is_same = |there: &fs::Metadata| {
+            there.len() == now.len()
+                && there.modified().ok() == now.modified().ok()
+                && there.permissions() == now.permissions()
+        };
+        if !there.as_ref().is_some_and(is_same) {
+            let _ = fs::remove_file(to);
             // Shares blocks with the original on a copy-on-write file system.
-            copy_file(&entry.path(), &target)?;
-        } else if kind.is_symlink() {
-            #[cfg(unix)]
-            std::os::unix::fs::symlink(fs::read_link(entry.path())?, &target)?;
+            copy_file(from, to)?;
         }
     }
     Ok(())

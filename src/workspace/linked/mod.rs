@@ -5,6 +5,7 @@
 //! may have written: changes are detected from file metadata.
 
 mod changed;
+pub(crate) mod check_folder;
 mod folders;
 mod take_over;
 

@@ -164,7 +164,10 @@ impl Arguments {
                     self.on("--tmpfs", at);
                     read_only.push(at.clone());
                 }
-                Place::Back(option) => self.at(option, at, at),
+                Place::Back(option) => {
+                    let content = spec.content.as_ref().filter(|_| *at == spec.root);
+                    self.at(option, content.unwrap_or(at), at);
+                }
             }
             done.push((at, place));
         }

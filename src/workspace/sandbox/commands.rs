@@ -71,18 +71,18 @@ impl Sandbox {
     }
 
     /// Returns how to run `command` with the environment `env`; `None` if it runs unconfined. Fails
-    /// with a [`Refusal`] if it cannot be confined and nobody allows it to run unconfined.
+    /// with a [`Refusal`] if it cannot be confined and nobody allows it to run unconfined. A check
+    /// works in `folder`, if one is given: with mounts it sees it at the root of the tree.
     pub(crate) fn confine(
         &self,
         command: &str,
         env: &[(OsString, OsString)],
         of: HomeOf,
+        folder: Option<&Path>,
     ) -> anyhow::Result<Option<Confined>> {
-        // With the network, commands install in their home what the checks need.
-        let is_apart = of == HomeOf::Checks && !self.wanted.network;
         match (&self.wanted.helper, self.ready()?) {
-            (Some(helper), Some(ready)) if is_apart => {
-                self.confine_check(helper, ready, env).map(Some)
+            (Some(helper), Some(ready)) if of == HomeOf::Checks => {
+                self.confine_check(helper, ready, env, folder).map(Some)
             }
             _ => self.confine_with(command, env, &[]),
         }
@@ -133,17 +133,37 @@ impl Sandbox {
         helper: &Path,
         ready: &Ready,
         env: &[(OsString, OsString)],
+        folder: Option<&Path>,
     ) -> anyhow::Result<Confined> {
         let place = &ready.place;
+        self.follow_moved(ready);
+        let mut spec = self.without_private(ready.spec.borrow().clone())?;
+        if let Some(folder) = folder {
+            let git = self.root.join(".git");
+            spec.sealed.retain(|path| !path.starts_with(&self.root) || *path == git);
+            match spec.level.has_mounts() {
+                true => spec.content = Some(folder.to_owned()),
+                false => spec.root = folder.to_owned(),
+            }
+        }
+        // With the network, commands install in their home what the checks need.
+        if self.wanted.network {
+            let before = before(helper, place, &spec)?;
+            return Ok(Confined { before, env: place.environment(env, HomeOf::Commands) });
+        }
         place
             .renew_for_check(&self.wanted.git_settings)
             .context("creating $HOME for the project's checks")?;
-        self.follow_moved(ready);
-        let mut spec = self.without_private(ready.spec.borrow().clone())?;
         spec.writable = place.writable_for_check(&self.wanted.writable);
         spec.covers = place.covers_in("check").context("creating the directories of checks")?;
         let before = before(helper, place, &spec)?;
         Ok(Confined { before, env: place.environment(env, HomeOf::Checks) })
+    }
+
+    /// The folder that holds the tree for checks, which no command can write; `None` if nothing is
+    /// confined.
+    pub(crate) fn check_folder(&self) -> anyhow::Result<Option<PathBuf>> {
+        Ok(self.ready()?.map(|ready| ready.place.check_tree()))
     }
 
     /// Returns how to run a command that fetches dependencies; `None` if nothing is confined.
@@ -249,9 +269,10 @@ impl Sandbox {
             let mut spec = Spec {
                 level,
                 root: self.root.clone(),
+                content: None,
                 sealed: self.sealed(&nested),
                 writable: place.writable(&wanted.writable),
-                hidden: self.hidden(&place, level),
+                hidden: self.hidden(&place, level, &nested),
                 covers: place.covers(),
                 closed: place.homes(),
                 kept: place.kept(outside),
@@ -273,7 +294,7 @@ impl Sandbox {
                     let beside = self.beside(&spec)?;
                     if !beside.is_empty() {
                         place.let_read(&beside);
-                        spec.hidden = self.hidden(&place, level);
+                        spec.hidden = self.hidden(&place, level, &nested);
                         spec.kept = place.kept(outside);
                     }
                     let spec = with_overlays(helper, &place, spec, wanted)?;
@@ -321,8 +342,11 @@ impl Sandbox {
     }
 
     /// The paths to hide from commands.
-    fn hidden(&self, place: &Place, level: Level) -> Vec<PathBuf> {
+    fn hidden(&self, place: &Place, level: Level, nested: &Nested) -> Vec<PathBuf> {
         let mut hidden = place.hidden(&self.wanted.writable);
+        if level.has_mounts() {
+            hidden.extend(nested.closed().iter().cloned());
+        }
         let shown = self.wanted.shown.iter().filter(|_| !level.has_mounts());
         hidden.extend(shown.filter_map(|(path, _)| path.canonicalize().ok()));
         let hides = |path: &PathBuf| !self.root.starts_with(path);

@@ -86,7 +86,13 @@ pub(super) fn arrange(spec: &Spec, live: &BTreeSet<PathBuf>) -> anyhow::Result<(
     let mut back = Vec::new();
     for path in writable() {
         let inert = if path.starts_with(DEV) { libc::MOUNT_ATTR_NOSUID } else { INERT };
-        back.push(tree(path, inert)?);
+        let content = spec.content.as_ref().filter(|_| *path == spec.root).unwrap_or(path);
+        back.push(Mount { at: path.clone(), ..tree(content, inert)? });
+    }
+    if spec.content.is_some() {
+        for path in spec.sealed.iter().filter(|path| path.starts_with(&spec.root)) {
+            back.push(tree(path, INERT | libc::MOUNT_ATTR_RDONLY)?);
+        }
     }
     let kept = spec.kept.iter().chain(&spec.sealed).filter(below);
     for path in kept.filter(|path| !writable().any(|ours| path.starts_with(ours))) {

@@ -18,6 +18,8 @@ type Id = (u64, u64);
 /// The repositories found, by their paths at that time.
 pub(super) struct Nested {
     found: BTreeMap<PathBuf, Id>,
+    /// Folders that cannot be read: nobody knows what is in them, and a command could open them.
+    closed: Vec<PathBuf>,
 }
 
 impl Nested {
@@ -25,11 +27,11 @@ impl Nested {
     /// checked, but not searched: their contents are discarded and fetched again by the tools that
     /// own them, and may be large.
     pub(super) fn find(root: &Path, ignored: &BTreeSet<PathBuf>, extras: &[PathBuf]) -> Self {
-        let mut found = Vec::new();
-        search(root, usize::MAX, ignored, &mut found);
+        let (mut found, mut closed) = (Vec::new(), Vec::new());
+        search(root, usize::MAX, ignored, &mut found, &mut closed);
         for extra in extras {
             found.extend(Some(extra.join(".git")).filter(|path| path.symlink_metadata().is_ok()));
-            search(extra, DEPTH_OF_EXTRAS, &BTreeSet::new(), &mut found);
+            search(extra, DEPTH_OF_EXTRAS, &BTreeSet::new(), &mut found, &mut Vec::new());
         }
         found.extend(linked(root));
         // Somebody else may be at work in a linked working tree, so all of it is sealed.
@@ -47,12 +49,17 @@ impl Nested {
             let id = id(&path)?;
             Some((path, id))
         };
-        Self { found: found.into_iter().filter_map(with_id).collect() }
+        Self { found: found.into_iter().filter_map(with_id).collect(), closed }
     }
 
     /// The paths of the `.git` entries, and of linked working trees.
     pub(super) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.found.keys()
+    }
+
+    /// The folders that cannot be read.
+    pub(super) fn closed(&self) -> &[PathBuf] {
+        &self.closed
     }
 
     /// True if each repository is still where it was found.
@@ -64,22 +71,31 @@ impl Nested {
     /// into an ignored one.
     pub(super) fn moved(&self, root: &Path) -> Self {
         let mut now = Vec::new();
-        search(root, usize::MAX, &BTreeSet::new(), &mut now);
+        search(root, usize::MAX, &BTreeSet::new(), &mut now, &mut Vec::new());
         let ours: BTreeSet<Id> = self.found.values().copied().collect();
         let all = now.into_iter().chain(self.found.keys().cloned());
         let known = all.filter_map(|path| Some((id(&path)?, path)));
         Self {
             found: known.filter(|(id, _)| ours.contains(id)).map(|(id, path)| (path, id)).collect(),
+            closed: self.closed.clone(),
         }
     }
 }
 
-/// Collects every `.git` below a directory, except the directory's own.
-fn search(top: &Path, depth: usize, ignored: &BTreeSet<PathBuf>, into: &mut Vec<PathBuf>) {
+/// Collects every `.git` below a directory, except the directory's own, and the folders that cannot be
+/// read.
+fn search(
+    top: &Path,
+    depth: usize,
+    ignored: &BTreeSet<PathBuf>,
+    into: &mut Vec<PathBuf>,
+    closed: &mut Vec<PathBuf>,
+) {
     let mut folders = vec![(top.to_owned(), 0)];
     while let Some((folder, above)) = folders.pop() {
-        // A folder that cannot be read is skipped: usually, a command cannot write it either.
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+        let entries = std::fs::read_dir(&folder);
+        closed.extend(entries.is_err().then(|| folder.clone()));
+        for entry in entries.into_iter().flatten().flatten() {
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             if entry.file_name() == ".git" {
                 into.extend((above > 0).then(|| entry.path()));

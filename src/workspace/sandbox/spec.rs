@@ -18,6 +18,9 @@ pub(super) struct Spec {
     pub(super) level: Level,
     #[serde(with = "path_text::json")]
     pub(super) root: PathBuf,
+    /// The folder that is shown at `root`, if it is another one: see `commands::Sandbox::confine`.
+    #[serde(default, with = "path_text::json_option")]
+    pub(super) content: Option<PathBuf>,
     #[serde(with = "path_text::json_list")]
     pub(super) sealed: Vec<PathBuf>,
     #[serde(with = "path_text::json_list")]

@@ -86,7 +86,7 @@ fn bound(caches: &Path, own: &Path, most: u64) {
             return;
         }
         let gone = match found[at] == own {
-            true => ["home", "checks"].map(|name| own.join(name)).to_vec(),
+            true => ["home", "checks", "trees"].map(|name| own.join(name)).to_vec(),
             false => vec![found[at].clone()],
         };
         for dir in gone {

@@ -262,6 +262,18 @@ impl Sandbox {
         fs::read_to_string(self.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
+    /// A file that the project's checks made in their own folder, which lasts below `target/`.
+    #[track_caller]
+    pub fn read_of_checks(&self, path: &str) -> String {
+        let find =
+            "find \"$0/home/.cache\" \"$0/repo/.git/cowork\" -path \"*/tree/$1\" 2>/dev/null";
+        let mut command = self.command("sh");
+        let found = command.args(["-c", find]).arg(self.root()).arg(path).output().unwrap();
+        let found = String::from_utf8(found.stdout).unwrap();
+        let file = found.lines().next().unwrap_or_else(|| panic!("no check made {path}"));
+        fs::read_to_string(file).unwrap()
+    }
+
     pub fn exists(&self, path: &str) -> bool {
         self.path(path).exists()
     }

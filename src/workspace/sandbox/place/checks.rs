@@ -9,6 +9,7 @@ use cap_fs_ext::DirExt as _;
 use super::super::settings::{self, Home};
 use super::super::sweep;
 use super::{Place, existing, real_home};
+use crate::sha256::sha256;
 
 /// What cargo keeps in its home and only adds to: the rest there can hold settings and programs.
 const OF_CARGO: [&str; 4] = ["registry", "git", "registry.own", "git.own"];
@@ -19,6 +20,13 @@ impl Place {
     /// A directory of the present check: `home` or `tmp`.
     pub(super) fn check_folder(&self, name: &str) -> PathBuf {
         self.temp.path().join("check").join(name)
+    }
+
+    /// The folder that holds the tree for checks. It lasts, because build tools keep in it what they
+    /// have built.
+    pub(in super::super) fn check_tree(&self) -> PathBuf {
+        let of = sha256(self.root.as_os_str().as_encoded_bytes());
+        self.checked.with_file_name("trees").join(&of[..16])
     }
 
     /// Makes the directories of the next check, with these settings of git. Call when no command
