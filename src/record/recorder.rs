@@ -1,5 +1,6 @@
 //! The data that every commit of a session needs.
 
+use super::changes::require_branch;
 use super::{Scope, collect};
 use crate::config::Project;
 use crate::error::Error;
@@ -75,31 +76,4 @@ impl Recorder<'_> {
     pub(super) fn signs_off(&self) -> anyhow::Result<bool> {
         Ok(self.project.signoff || git::settings::signs_off(self.git)?)
     }
-}
-
-/// Makes sure that HEAD is on the session's branch, whose tip was `tip` if that is known.
-///
-/// # Errors
-/// Exit 5, with the command that goes back.
-pub(super) fn require_branch(
-    git: &Git,
-    refs: &RefNames,
-    name: &SessionName,
-    tip: Option<&Oid>,
-) -> anyhow::Result<()> {
-    let (branch, short) = (refs.branch(name), refs.short_branch(name));
-    if git.head()?.branch() == Some(&branch) {
-        return Ok(());
-    }
-    let resume = format!("git cowork resume {name}");
-    let gone = || Error::moved(format!("{short} is gone"));
-    Err(match (git.resolve(branch.as_str())?, tip) {
-        (None, Some(tip)) => gone().hint(format!("git branch {short} {tip} && {resume}")),
-        (None, None) => gone()
-            .hint(format!("if you renamed it: git branch -m {short} && {resume}"))
-            .hint("otherwise find its tip: git reflog"),
-        _ => Error::moved(format!("HEAD is no longer on {short}"))
-            .hint(format!("to continue: git switch {short} && {resume}")),
-    }
-    .into())
 }

@@ -369,7 +369,7 @@ fn a_file_fits_into_a_readers_head() {
 fn every_prompt_is_used() {
     let code: String = rust_files("src")
         .into_iter()
-        .filter(|source| source.code.contains("../prompts/"))
+        .filter(|source| source.code.contains("../prompts/") || source.code.contains("prompt!("))
         .map(|source| source.code)
         .collect();
     let mut prompts = Vec::new();

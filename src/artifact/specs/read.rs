@@ -59,7 +59,7 @@ impl Place {
 }
 
 /// Reads one file.
-pub(super) struct Reader<'a> {
+pub(super) struct RowReader<'a> {
     pub out: &'a mut Reading,
     role: Role,
     pub patterns: Vec<Pattern>,
@@ -89,7 +89,7 @@ impl Reading {
         let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let folder = folder.strip_prefix("specs/").unwrap_or_default().to_owned();
         let first = self.rows.len();
-        let mut reader = Reader {
+        let mut reader = RowReader {
             out: self,
             role,
             patterns: patterns(kind.marks, &file.path),
@@ -124,7 +124,7 @@ impl Reading {
     }
 }
 
-impl Reader<'_> {
+impl RowReader<'_> {
     /// Reads a block, or each of its lines if each is a record.
     fn split(&mut self, block: &Block) {
         let each = |line: &str| {

@@ -5,7 +5,7 @@ use regex::Captures;
 use super::markdown::{Block, Form, check_box};
 use super::marks::{Becomes, Means, On, Row, compiled};
 use super::paths::listed_paths;
-use super::read::{Reader, Scope, Target, keys};
+use super::read::{RowReader, Scope, Target, keys};
 
 const STORY: &str = r"(?i)\buser story (\d+)";
 /// Titles of a heading that says only that tasks follow.
@@ -16,7 +16,7 @@ fn is_match(pattern: &'static str, text: &str) -> bool {
     compiled(pattern).is_some_and(|pattern| pattern.is_match(text))
 }
 
-impl Reader<'_> {
+impl RowReader<'_> {
     pub(super) fn task(
         &mut self,
         block: &Block,
