@@ -13,7 +13,7 @@ use super::output::nul_texts;
 use super::{Git, Oid, Part, Store, TreeEntry};
 use crate::error::Error;
 use crate::git::{blobs, made, plain, refs, state};
-use crate::moment::Kept;
+use crate::moment::TreeCache;
 
 impl Git {
     pub(super) fn in_index<const N: usize>(&self, index: &Path, args: [&str; N]) -> super::Cmd<'_> {
@@ -40,7 +40,7 @@ pub fn tree<S: AsRef<str>>(git: &Git, base: &Oid, paths: &[S]) -> Result<Oid> {
 }
 
 /// The last tree that was built, with the base and paths it was built from.
-type Trees = Kept<(Oid, Vec<String>), Oid>;
+type Trees = TreeCache<(Oid, Vec<String>), Oid>;
 
 fn written(git: &Git, base: &Oid, paths: &[String]) -> Result<Oid> {
     let mut files: Vec<AtPath<'_>> = Vec::new();

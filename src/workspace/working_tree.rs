@@ -11,7 +11,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use crate::activity::Watch;
-use crate::moment::{Kept, Untouched};
+use crate::moment::{TreeCache, Untouched};
 use crate::private::PrivateFiles;
 use crate::workspace::io_errors::IoErrors;
 use crate::workspace::journal::Journal;
@@ -42,7 +42,7 @@ pub(crate) struct WorkingTree {
     pub(crate) protection: Protection,
     pub(crate) private: PrivateFiles,
     /// The files that private ones are hard links to.
-    pub(crate) private_names: Kept<(), Rc<BTreeSet<String>>>,
+    pub(crate) private_names: TreeCache<(), Rc<BTreeSet<String>>>,
     pub(crate) submodules: OnceCell<BTreeSet<String>>,
     pub(crate) acted_on: OnceCell<GitControlFiles>,
     /// `acted_on` in lower case, for comparison.
@@ -93,7 +93,7 @@ impl WorkingTree {
             read_tracker: ReadTracker::default(),
             protection: Protection::default(),
             private: options.private.clone(),
-            private_names: Kept::default(),
+            private_names: TreeCache::default(),
             submodules: OnceCell::new(),
             acted_on: OnceCell::new(),
             acted_on_lowercase: OnceCell::new(),

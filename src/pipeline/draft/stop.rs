@@ -1,6 +1,6 @@
 //! When a run stops: saves the draft in progress and resets the session's paths to the tip.
 
-use crate::error::{self, About};
+use crate::error::{self, ErrorSubject};
 use crate::pipeline::run::{CurrentDraft, Run};
 use crate::pipeline::usage;
 use crate::record;
@@ -21,8 +21,8 @@ pub(crate) fn stop_cleanly(run: &Run<'_>, reason: Option<&anyhow::Error>) -> any
         // HEAD or the branch moved, or the records are gone. If that ended the run, `reason` says
         // so already.
         run.warn(match reason.map(error::about) {
-            Some(About::Moved) => "files left unchanged".to_owned(),
-            Some(About::Other | About::NoSession) | None => {
+            Some(ErrorSubject::Moved) => "files left unchanged".to_owned(),
+            Some(ErrorSubject::Other | ErrorSubject::NoSession) | None => {
                 format!("files left unchanged: {error}")
             }
         });
