@@ -12,7 +12,7 @@ const OFFSET: u32 = 0x10_ff00;
 
 /// The text of a path.
 pub fn decoded(bytes: &[u8]) -> String {
-    // PathJson that can be decoded as a whole is checked much faster than piece by piece.
+    // Text that can be decoded as a whole is checked much faster than piece by piece.
     if let Ok(text) = str::from_utf8(bytes) {
         return text.to_owned();
     }

@@ -4,7 +4,7 @@
 //!
 //! The cache is a file of JSON lines, most recently used first, always replaced as a whole. It only
 //! saves time: if it is missing, broken or from another release, everything is parsed again; if two
-//! processes write it, the last one wins. CacheLines are read one at a time, and read again when a look
+//! processes write it, the last one wins. Lines are read one at a time, and read again when a look
 //! needs them again.
 //!
 //! Without a file, the symbols of a few files stay in memory for this process: a session looks at
@@ -41,7 +41,7 @@ struct CacheLine {
     symbols: Symbols,
 }
 
-/// CacheLines by blob and language.
+/// Lines by blob and language.
 type CacheLines = HashMap<(String, &'static str), Vec<u8>>;
 
 /// Symbols found without a file to store them in.

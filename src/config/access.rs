@@ -1,4 +1,4 @@
-//! TypedSettings for a stage or a role that depend on several keys.
+//! Values for a stage or a role that depend on several keys.
 
 use anyhow::Result;
 

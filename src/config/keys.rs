@@ -241,7 +241,7 @@ keys! {
 }
 
 keys! {
-    /// LimitsConfig on sizes and counts.
+    /// Limits on sizes and counts.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct LimitsConfig {
         /// Usual minimum, which is advice only, and maximum number of requirements.
@@ -264,7 +264,7 @@ keys! {
 }
 
 keys! {
-    /// LayerSettings of one stage; a key that is not set has the stage's default.
+    /// Settings of one stage; a key that is not set has the stage's default.
     #[derive(Clone, Debug, PartialEq)]
     pub struct StageConfig {
         /// The actor's temperature.

@@ -58,7 +58,7 @@ pub struct Loaded {
     /// The origin of each key that was set, by dotted key. Keys that are not listed have their
     /// default.
     pub origins: BTreeMap<String, String>,
-    /// LayerSettings of the project's file that do not count because the user has not accepted it.
+    /// Settings of the project's file that do not count because the user has not accepted it.
     pub restricted: Vec<Restricted>,
     /// Problems that were found; the settings were left out.
     pub problems: Vec<ConfigProblem>,

@@ -69,9 +69,9 @@ pub struct Config {
     pub roles: Roles,
     /// How people review.
     pub review: Review,
-    /// LimitsConfig on sizes and counts.
+    /// Limits on sizes and counts.
     pub limits: LimitsConfig,
-    /// LayerSettings of single stages.
+    /// Settings of single stages.
     pub stages: BTreeMap<Stage, StageConfig>,
     /// Budget of a session.
     pub budget: Budget,

@@ -9,7 +9,7 @@ use crate::stage::{Depth, Role};
 
 const HOSTED: &str = HOSTED_APIS[0].base_url;
 
-/// ConfigSources whose system and user files are in a temporary directory.
+/// Sources whose system and user files are in a temporary directory.
 pub(super) struct Case {
     dir: tempfile::TempDir,
     sources: ConfigSources,

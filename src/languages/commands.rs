@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// ManifestFiles larger than this many bytes are not read.
+/// Files larger than this many bytes are not read.
 const SIZE_MAX: u64 = 2 * 1024 * 1024;
 
 /// The project's own commands, configured or detected; empty if there is none.

@@ -160,7 +160,7 @@ pub struct Imports {
     pub begins: &'static [&'static str],
     /// Words in these lines that are not names.
     pub words: &'static [&'static str],
-    /// ManifestFiles, given without extension, that represent their folder.
+    /// Files, given without extension, that represent their folder.
     pub folder_files: &'static [&'static str],
     /// True if folders are imported, not files.
     pub package_is_folder: bool,

@@ -193,7 +193,7 @@ pub struct Context<'a> {
     pub ledger: Ledger<'a>,
     /// Files and commands.
     pub workspace: &'a Workspace,
-    /// LimitsConfig on the number of records, and others.
+    /// Limits on the number of records, and others.
     pub limits: &'a LimitsConfig,
     /// The project's own commands.
     pub commands: &'a ProjectCommands,
