@@ -9,13 +9,13 @@ use crate::path_text::is_undecodable;
 /// Cleans text that arrives in pieces: a sequence may begin in one piece and end in the next.
 #[derive(Clone, Debug, Default)]
 pub struct Cleaner {
-    state: State,
+    state: EscapeState,
     marks: bool,
 }
 
 /// The position within an escape sequence (ECMA-48).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum EscapeState {
     #[default]
     Text,
     /// After ESC.
@@ -36,7 +36,7 @@ impl Cleaner {
         let (mut clean, mut rest) = (String::with_capacity(piece.len()), piece);
         loop {
             // Most text need not be examined character by character.
-            if self.state == State::Text {
+            if self.state == EscapeState::Text {
                 let plain = rest.bytes().take_while(|byte| is_plain(*byte)).count();
                 clean.push_str(&rest[..plain]);
                 rest = &rest[plain..];
@@ -53,42 +53,42 @@ impl Cleaner {
         // No sequence continues after a line feed: an unterminated one must not hide the following
         // lines.
         if c == '\n' {
-            self.state = State::Text;
+            self.state = EscapeState::Text;
             return Some(c);
         }
         if c == '\x1b' {
             self.state = match self.state {
-                State::Command => State::CommandEscape,
-                _ => State::Escape,
+                EscapeState::Command => EscapeState::CommandEscape,
+                _ => EscapeState::Escape,
             };
             return None;
         }
         match self.state {
-            State::Text => return self.text(c),
-            State::Escape | State::CommandEscape => {
+            EscapeState::Text => return self.text(c),
+            EscapeState::Escape | EscapeState::CommandEscape => {
                 self.state = match c {
-                    '\\' if self.state == State::CommandEscape => State::Text,
-                    '[' => State::Csi,
-                    ']' | 'P' | 'X' | '^' | '_' => State::Command,
-                    ' '..='/' => State::Intermediate,
-                    '0'..='~' => State::Text,
+                    '\\' if self.state == EscapeState::CommandEscape => EscapeState::Text,
+                    '[' => EscapeState::Csi,
+                    ']' | 'P' | 'X' | '^' | '_' => EscapeState::Command,
+                    ' '..='/' => EscapeState::Intermediate,
+                    '0'..='~' => EscapeState::Text,
                     _ => return self.text(c),
                 };
             }
-            State::Intermediate => match c {
+            EscapeState::Intermediate => match c {
                 ' '..='/' => {}
-                '0'..='~' => self.state = State::Text,
+                '0'..='~' => self.state = EscapeState::Text,
                 _ => return self.text(c),
             },
-            State::Csi => match c {
+            EscapeState::Csi => match c {
                 ' '..='?' => {}
-                '@'..='~' => self.state = State::Text,
+                '@'..='~' => self.state = EscapeState::Text,
                 _ => return self.text(c),
             },
-            State::Command => {
+            EscapeState::Command => {
                 // BEL, CAN, SUB and the one-character string terminator end the command string.
                 if matches!(c, '\x07' | '\x18' | '\x1a' | '\u{9c}') {
-                    self.state = State::Text;
+                    self.state = EscapeState::Text;
                 }
             }
         }
@@ -97,13 +97,13 @@ impl Cleaner {
 
     fn text(&mut self, c: char) -> Option<char> {
         self.state = match c {
-            '\u{9b}' => State::Csi,
-            '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => State::Command,
-            _ => State::Text,
+            '\u{9b}' => EscapeState::Csi,
+            '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => EscapeState::Command,
+            _ => EscapeState::Text,
         };
         match c {
             '\t' => Some(c),
-            _ if self.state != State::Text => None,
+            _ if self.state != EscapeState::Text => None,
             _ if obeyed(c) => self.marks.then_some('\u{fffd}'),
             _ if is_undecodable(c) => Some('\u{fffd}'),
             _ => Some(c),

@@ -39,7 +39,7 @@ impl Kind {
 
 /// The subject of a failure, for callers that handle it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum About {
+pub enum ErrorSubject {
     /// Any other subject.
     #[default]
     Other,
@@ -55,7 +55,7 @@ pub struct Error {
     /// Decides the exit code.
     pub kind: Kind,
     /// The subject of the failure.
-    pub about: About,
+    pub about: ErrorSubject,
     /// What failed and why.
     pub message: String,
     /// The next steps, one per line.
@@ -65,7 +65,7 @@ pub struct Error {
 impl Error {
     /// Creates an error of this kind.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, about: About::Other, message: message.into(), hints: Vec::new() }
+        Self { kind, about: ErrorSubject::Other, message: message.into(), hints: Vec::new() }
     }
 
     /// The session failed (exit 1).
@@ -95,7 +95,7 @@ impl Error {
 
     /// HEAD or the session's branch is not where the run left it (exit 5).
     pub fn moved(message: impl Into<String>) -> Self {
-        Self { about: About::Moved, ..Self::repository(message) }
+        Self { about: ErrorSubject::Moved, ..Self::repository(message) }
     }
 
     /// Adds a line with a next step.
@@ -121,8 +121,8 @@ pub fn kind_of(error: &anyhow::Error) -> Kind {
 }
 
 /// Returns the subject of an error, found like [`kind_of`].
-pub fn about(error: &anyhow::Error) -> About {
-    error.downcast_ref::<Error>().map_or(About::Other, |e| e.about)
+pub fn about(error: &anyhow::Error) -> ErrorSubject {
+    error.downcast_ref::<Error>().map_or(ErrorSubject::Other, |e| e.about)
 }
 
 /// Returns the hints of an error, if any.

@@ -23,11 +23,11 @@ pub fn plain(text: &str) -> String {
         let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
         // Line by line: an unterminated sequence must not hide text on the next line.
         let mut states = line.rsplit('\r').map(sanitize);
-        let shown = match line.contains('\r') {
+        let last_state = match line.contains('\r') {
             true => states.find(|state| !state.trim().is_empty()),
             false => states.next(),
         };
-        out.push_str(&shown.unwrap_or_default());
+        out.push_str(&last_state.unwrap_or_default());
         out.push_str(end);
     }
     out

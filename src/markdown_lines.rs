@@ -122,16 +122,16 @@ fn code_spans(line: &str) -> Vec<Range<usize>> {
 /// The text with each paragraph and each list item on one line, as Markdown reads it.
 pub(crate) fn unwrapped(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
-    let fixed = fixed(&lines);
+    let breaks = fixed(&lines);
     let mut out = String::new();
     let mut open = false;
-    for (line, fixed) in lines.into_iter().zip(fixed) {
+    for (line, is_fixed) in lines.into_iter().zip(breaks) {
         // An item of a list goes on at its margin, where other lines are code.
-        let fixed = fixed && !(open && goes_on(last_line(&out), line));
+        let is_fixed = is_fixed && !(open && goes_on(last_line(&out), line));
         let quotation =
             line.trim_start().strip_prefix("> ").filter(|_| last_line(&out).contains("> "));
         let rest = quotation.unwrap_or(line).trim();
-        if open && !fixed && !rest.is_empty() && may_begin(rest) {
+        if open && !is_fixed && !rest.is_empty() && may_begin(rest) {
             out.truncate(out.trim_end().len());
             out.push(' ');
             out.push_str(rest);
@@ -142,7 +142,7 @@ pub(crate) fn unwrapped(text: &str) -> String {
             out.push_str(line.trim_end());
         }
         // Two spaces or a backslash at the end of a line are a break.
-        open = !fixed && !rest.is_empty() && !line.ends_with("  ") && !line.ends_with('\\');
+        open = !is_fixed && !rest.is_empty() && !line.ends_with("  ") && !line.ends_with('\\');
     }
     out
 }

@@ -35,7 +35,7 @@ pub enum Marker {
 
 /// How a role writes its verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum VerdictForm {
     /// `<review>PASS</review>`, of a critic or self-reviewer.
     Review,
     /// `APPROVED`, of a challenger.
@@ -44,15 +44,15 @@ enum Form {
 
 /// Returns the verdict of a critic or self-reviewer; `None` if the text has none, or two that differ.
 pub fn review_verdict(text: &str) -> Option<Marker> {
-    verdict(text, Form::Review)
+    verdict(text, VerdictForm::Review)
 }
 
 /// Returns the verdict of a challenger; `None` if the text has none, or two that differ.
 pub fn challenge_verdict(text: &str) -> Option<Marker> {
-    verdict(text, Form::Word)
+    verdict(text, VerdictForm::Word)
 }
 
-fn verdict(text: &str, form: Form) -> Option<Marker> {
+fn verdict(text: &str, form: VerdictForm) -> Option<Marker> {
     let mut prose = Prose::default();
     let mut verdicts = text
         .lines()
@@ -68,14 +68,15 @@ pub fn without_challenge_verdict(text: &str) -> String {
         return text.trim().to_owned();
     }
     let mut prose = Prose::default();
-    let is_verdict = |line: &&str| prose.has(line) && verdict_of_line(line, Form::Word).is_some();
+    let is_verdict =
+        |line: &&str| prose.has(line) && verdict_of_line(line, VerdictForm::Word).is_some();
     let (_, rest): (Vec<&str>, Vec<&str>) = text.lines().partition(is_verdict);
     rest.join("\n").trim().to_owned()
 }
 
 /// Returns a whole text without `<review>` verdicts.
 pub fn without_markers(text: &str) -> String {
-    let mut markers = Markers::default();
+    let mut markers = MarkerFilter::default();
     let mut out = markers.push(text);
     out.push_str(&markers.end());
     out
@@ -83,15 +84,15 @@ pub fn without_markers(text: &str) -> String {
 
 /// Returns a line's verdict and its place, if the line holds nothing else but emphasis, punctuation
 /// and one label with a colon: `**Verdict:** APPROVED.`
-fn verdict_of_line(line: &str, form: Form) -> Option<(Range<usize>, Marker)> {
+fn verdict_of_line(line: &str, form: VerdictForm) -> Option<(Range<usize>, Marker)> {
     let (place, marker) = match form {
-        Form::Review => {
+        VerdictForm::Review => {
             let start = line.find(OPEN)?;
             let inside = start + OPEN.len();
             let end = inside + line[inside..].find(CLOSE)?;
             (start..end + CLOSE.len(), review_word(line[inside..end].trim())?)
         }
-        Form::Word => {
+        VerdictForm::Word => {
             let end = line.rfind(is_of_word)? + 1;
             let start = line[..end]
                 .rfind(|c| !is_of_word(c))
@@ -173,18 +174,18 @@ impl Prose {
 /// Filter for text that arrives in pieces. From a verdict on, the text is held back until its end:
 /// a second verdict that differs makes them none, and then both are part of the text.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Markers {
+pub(crate) struct MarkerFilter {
     prose: Prose,
     /// The line that has begun.
     line: String,
     /// The number of its bytes that were returned.
-    returned: usize,
-    verdict: Seen,
+    emitted_len: usize,
+    verdict: VerdictSoFar,
 }
 
 /// The verdicts in the text so far.
 #[derive(Clone, Debug, Default)]
-enum Seen {
+enum VerdictSoFar {
     #[default]
     None,
     /// One, or several that agree; the text from it on, with them and without them.
@@ -193,7 +194,7 @@ enum Seen {
     Two,
 }
 
-impl Markers {
+impl MarkerFilter {
     /// Returns the next piece without verdicts; what may be one, or comes after one, is held back.
     pub(crate) fn push(&mut self, piece: &str) -> String {
         let mut out = String::new();
@@ -201,7 +202,7 @@ impl Markers {
             self.line.push_str(part);
             if part.ends_with('\n') {
                 out += &self.end_line();
-            } else if !matches!(self.verdict, Seen::One { .. }) {
+            } else if !matches!(self.verdict, VerdictSoFar::One { .. }) {
                 out += &self.beginning();
             }
         }
@@ -211,7 +212,7 @@ impl Markers {
     /// Returns the text still held back, at the end of the stream.
     pub(crate) fn end(&mut self) -> String {
         let mut out = self.end_line();
-        if let Seen::One { without, .. } = std::mem::take(self).verdict {
+        if let VerdictSoFar::One { without, .. } = std::mem::take(self).verdict {
             out += &without;
         }
         out
@@ -219,7 +220,7 @@ impl Markers {
 
     /// The part of the line that has begun that cannot be a verdict.
     fn beginning(&mut self) -> String {
-        let rest = &self.line[self.returned..];
+        let rest = &self.line[self.emitted_len..];
         let begins = |at: &usize| {
             let text = &rest[*at..];
             OPEN.starts_with(text) || text.starts_with(OPEN)
@@ -227,40 +228,40 @@ impl Markers {
         let hold_at = rest.match_indices('<').map(|(at, _)| at).find(begins);
         let hold_at = hold_at.filter(|at| rest.len() - at <= MOST).unwrap_or(rest.len());
         let out = rest[..hold_at].to_owned();
-        self.returned += hold_at;
+        self.emitted_len += hold_at;
         out
     }
 
     /// The rest of a line, unless it is held back.
     fn end_line(&mut self) -> String {
         let line = std::mem::take(&mut self.line);
-        let returned = std::mem::take(&mut self.returned);
+        let emitted_len = std::mem::take(&mut self.emitted_len);
         let is_prose = self.prose.has(line.trim_end_matches('\n'));
-        let verdict = verdict_of_line(&line, Form::Review).filter(|_| is_prose);
-        let verdict = verdict.filter(|(place, _)| place.start >= returned);
-        let rest = &line[returned..];
+        let verdict = verdict_of_line(&line, VerdictForm::Review).filter(|_| is_prose);
+        let verdict = verdict.filter(|(place, _)| place.start >= emitted_len);
+        let rest = &line[emitted_len..];
         let without_marker = |place: &Range<usize>| {
-            format!("{}{}", &line[returned..place.start], &line[place.end..])
+            format!("{}{}", &line[emitted_len..place.start], &line[place.end..])
         };
         match (std::mem::take(&mut self.verdict), verdict) {
-            (Seen::None, None) => rest.to_owned(),
-            (Seen::None, Some((place, marker))) => {
+            (VerdictSoFar::None, None) => rest.to_owned(),
+            (VerdictSoFar::None, Some((place, marker))) => {
                 let (with, without) = (rest.to_owned(), without_marker(&place));
-                self.verdict = Seen::One { marker, with, without };
+                self.verdict = VerdictSoFar::One { marker, with, without };
                 String::new()
             }
-            (Seen::One { marker, with, .. }, Some((_, other))) if other != marker => {
-                self.verdict = Seen::Two;
+            (VerdictSoFar::One { marker, with, .. }, Some((_, other))) if other != marker => {
+                self.verdict = VerdictSoFar::Two;
                 with + rest
             }
-            (Seen::One { marker, with, without }, verdict) => {
+            (VerdictSoFar::One { marker, with, without }, verdict) => {
                 let without =
                     without + &verdict.map_or(rest.to_owned(), |(place, _)| without_marker(&place));
-                self.verdict = Seen::One { marker, with: with + rest, without };
+                self.verdict = VerdictSoFar::One { marker, with: with + rest, without };
                 String::new()
             }
-            (Seen::Two, _) => {
-                self.verdict = Seen::Two;
+            (VerdictSoFar::Two, _) => {
+                self.verdict = VerdictSoFar::Two;
                 rest.to_owned()
             }
         }
@@ -338,7 +339,7 @@ mod tests {
         ] {
             assert_eq!(without_markers(given), wanted);
             for (at, _) in given.char_indices() {
-                let mut markers = Markers::default();
+                let mut markers = MarkerFilter::default();
                 let first = markers.push(&given[..at]);
                 let pieces = first + &markers.push(&given[at..]) + &markers.end();
                 assert_eq!(pieces, wanted, "cut at {at}");
@@ -395,7 +396,7 @@ mod tests {
             assert_eq!((review_verdict(&text), challenge_verdict(&text)), (None, None), "{text}");
             let cut = (0..=random.usize(..=text.len())).rfind(|at| text.is_char_boundary(*at));
             let (before, after) = text.split_at(cut.unwrap_or_default());
-            let mut markers = Markers::default();
+            let mut markers = MarkerFilter::default();
             assert_eq!(markers.push(before) + &markers.push(after) + &markers.end(), text);
         });
     }

@@ -53,15 +53,15 @@ impl Untouched {
 }
 
 /// The last result of a lookup, cached while the tree is unchanged.
-pub struct Kept<K, T>(Mutex<Option<(Untouched, K, T)>>);
+pub struct TreeCache<K, T>(Mutex<Option<(Untouched, K, T)>>);
 
-impl<K, T> Default for Kept<K, T> {
+impl<K, T> Default for TreeCache<K, T> {
     fn default() -> Self {
         Self(Mutex::default())
     }
 }
 
-impl<K: PartialEq, T: Clone> Kept<K, T> {
+impl<K: PartialEq, T: Clone> TreeCache<K, T> {
     /// Returns the cached result for `key` if the tree is unchanged, otherwise the result of
     /// `find`.
     ///
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn results_are_cached_per_key_until_a_write() {
-        let (kept, mut asked) = (Kept::default(), 0);
+        let (kept, mut asked) = (TreeCache::default(), 0);
         let mut find = |key: &'static str, fails: bool| {
             kept.or_find(key, || {
                 asked += 1;

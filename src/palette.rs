@@ -131,17 +131,17 @@ fn parameters(value: &str) -> Result<Option<String>, String> {
     parts.extend(attributes.iter().map(u8::to_string));
     for (color, ground) in colors.into_iter().zip([0, 10]) {
         match color {
-            Color::Normal => {}
-            Color::Named(code) => parts.push((code + ground).to_string()),
-            Color::Numbered(number) => parts.push(format!("{};5;{number}", 38 + ground)),
-            Color::Mixed([r, g, b]) => parts.push(format!("{};2;{r};{g};{b}", 38 + ground)),
+            GitColor::Normal => {}
+            GitColor::Named(code) => parts.push((code + ground).to_string()),
+            GitColor::Numbered(number) => parts.push(format!("{};5;{number}", 38 + ground)),
+            GitColor::Mixed([r, g, b]) => parts.push(format!("{};2;{r};{g};{b}", 38 + ground)),
         }
     }
     Ok((!parts.is_empty()).then(|| parts.join(";")))
 }
 
 #[derive(Clone, Copy)]
-enum Color {
+enum GitColor {
     /// Unchanged.
     Normal,
     /// The parameter for the foreground; add 10 for the background.
@@ -150,28 +150,28 @@ enum Color {
     Mixed([u8; 3]),
 }
 
-fn color(word: &str) -> Option<Color> {
+fn color(word: &str) -> Option<GitColor> {
     let code_of =
         |name: &str| NAMES.iter().position(|candidate| *candidate == name).map(|at| at as u8);
     match word {
-        "normal" | "-1" => return Some(Color::Normal),
-        "default" => return Some(Color::Named(39)),
+        "normal" | "-1" => return Some(GitColor::Normal),
+        "default" => return Some(GitColor::Named(39)),
         _ => {}
     }
     if let Some(at) = code_of(word) {
-        return Some(Color::Named(30 + at));
+        return Some(GitColor::Named(30 + at));
     }
     if let Some(at) = word.strip_prefix("bright").and_then(code_of) {
-        return Some(Color::Named(90 + at));
+        return Some(GitColor::Named(90 + at));
     }
     if let Some(digits) = word.strip_prefix('#') {
-        return mixed(digits).map(Color::Mixed);
+        return mixed(digits).map(GitColor::Mixed);
     }
     let number: u8 = word.parse().ok()?;
     Some(match number {
-        0..8 => Color::Named(30 + number),
-        8..16 => Color::Named(90 + number - 8),
-        _ => Color::Numbered(number),
+        0..8 => GitColor::Named(30 + number),
+        8..16 => GitColor::Named(90 + number - 8),
+        _ => GitColor::Numbered(number),
     })
 }
 

@@ -75,14 +75,14 @@ pub mod json_option {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     #[derive(Serialize, Deserialize)]
-    struct Text(#[serde(with = "super::json")] PathBuf);
+    struct PathJson(#[serde(with = "super::json")] PathBuf);
 
     /// Writes a path as text.
     ///
     /// # Errors
     /// The serializer's.
     pub fn serialize<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
-        path.clone().map(Text).serialize(to)
+        path.clone().map(PathJson).serialize(to)
     }
 
     /// Reads it.
@@ -90,7 +90,7 @@ pub mod json_option {
     /// # Errors
     /// The deserializer's.
     pub fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Option<PathBuf>, D::Error> {
-        Ok(Option::<Text>::deserialize(from)?.map(|text| text.0))
+        Ok(Option::<PathJson>::deserialize(from)?.map(|text| text.0))
     }
 }
 
@@ -101,14 +101,14 @@ pub mod json_list {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     #[derive(Serialize, Deserialize)]
-    struct Text(#[serde(with = "super::json")] PathBuf);
+    struct PathJson(#[serde(with = "super::json")] PathBuf);
 
     /// Writes paths as texts.
     ///
     /// # Errors
     /// The serializer's.
     pub fn serialize<S: Serializer>(paths: &[PathBuf], to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(paths.iter().cloned().map(Text))
+        to.collect_seq(paths.iter().cloned().map(PathJson))
     }
 
     /// Reads them.
@@ -116,7 +116,7 @@ pub mod json_list {
     /// # Errors
     /// The deserializer's.
     pub fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Vec<PathBuf>, D::Error> {
-        Ok(Vec::<Text>::deserialize(from)?.into_iter().map(|text| text.0).collect())
+        Ok(Vec::<PathJson>::deserialize(from)?.into_iter().map(|text| text.0).collect())
     }
 }
 

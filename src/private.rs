@@ -80,7 +80,8 @@ impl PrivateFiles {
     /// Like [`Self::below`], with the other names (hard links) of private files.
     pub fn with_other_names(&self, root: &Path) -> Vec<String> {
         let mut paths = self.below(root);
-        let ids: BTreeSet<Id> = hard_links(root, &paths).into_iter().map(|(_, id)| id).collect();
+        let ids: BTreeSet<FileId> =
+            hard_links(root, &paths).into_iter().map(|(_, id)| id).collect();
         if !ids.is_empty() {
             let all = hard_links(root, &[String::new()]).into_iter();
             paths.extend(all.filter(|(_, id)| ids.contains(id)).map(|(path, _)| path));
@@ -90,7 +91,7 @@ impl PrivateFiles {
 }
 
 /// Identifies a file, whatever its name: device and inode number.
-type Id = (u64, u64);
+type FileId = (u64, u64);
 
 /// The entries of a folder below `root`, with their paths.
 fn entries(root: &Path, folder: &str) -> impl Iterator<Item = (String, DirEntry)> {
@@ -103,7 +104,7 @@ fn entries(root: &Path, folder: &str) -> impl Iterator<Item = (String, DirEntry)
 }
 
 /// The files with several names at these paths and below them.
-fn hard_links(root: &Path, paths: &[String]) -> Vec<(String, Id)> {
+fn hard_links(root: &Path, paths: &[String]) -> Vec<(String, FileId)> {
     let mut links = Vec::new();
     let mut paths = paths.to_vec();
     while let Some(path) = paths.pop() {
@@ -120,13 +121,13 @@ fn hard_links(root: &Path, paths: &[String]) -> Vec<(String, Id)> {
 
 /// Identifies a file with several names.
 #[cfg(unix)]
-fn hard_link(metadata: &Metadata) -> Option<Id> {
+fn hard_link(metadata: &Metadata) -> Option<FileId> {
     use std::os::unix::fs::MetadataExt as _;
     (metadata.is_file() && metadata.nlink() > 1).then(|| (metadata.dev(), metadata.ino()))
 }
 
 #[cfg(not(unix))]
-fn hard_link(_: &Metadata) -> Option<Id> {
+fn hard_link(_: &Metadata) -> Option<FileId> {
     None
 }
 

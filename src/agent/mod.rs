@@ -21,7 +21,7 @@ pub use brief::{Brief, Conversation};
 pub use ending::{AfterWords, ClosingCheck, Ending, WithWords};
 pub use first_request::{FirstAnswer, FirstRequest};
 pub use notes::{Notes, UserNote};
-pub use transcript::{EarlierConversation, RunId, Transcript};
+pub use transcript::{EarlierConversation, RunId, RunTranscript};
 
 use crate::event::{Event, Sink};
 use crate::interrupt;
@@ -38,7 +38,7 @@ pub async fn run(
     model: &dyn Model,
     brief: &Brief,
     context: &mut Context<'_>,
-    transcript: &mut Transcript,
+    transcript: &mut RunTranscript,
     ending: &mut dyn Ending,
     notes: &dyn Notes,
     sink: &dyn Sink,
@@ -124,7 +124,7 @@ fn go_on_after(
     brief: &Brief,
     reply: &Reply,
     after: AfterWords,
-    transcript: &mut Transcript,
+    transcript: &mut RunTranscript,
 ) -> anyhow::Result<bool> {
     let has_reminder = talk.own().iter().any(verdict::is_reminder);
     let message = match (ending::nudge(brief, reply, talk.nudges, has_reminder), after) {

@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::brief::Brief;
 use super::ending::{self, AfterWords, ClosingCheck, Ending};
 use super::no_progress::ProgressWatch;
-use super::transcript::{How, Transcript};
+use super::transcript::{How, RunTranscript};
 use super::window;
 use crate::clean::one_line;
 use crate::event::{Event, Sink};
@@ -79,7 +79,7 @@ impl Talk {
     pub(super) fn begin(
         brief: &Brief,
         context: &Context<'_>,
-        transcript: &mut Transcript,
+        transcript: &mut RunTranscript,
     ) -> anyhow::Result<Self> {
         let secrets = context.workspace.secrets();
         // Documents, conventions and files may contain a key; no model needs to see it.
@@ -172,7 +172,7 @@ impl Talk {
     pub(super) fn hear(
         &mut self,
         reply: &mut Reply,
-        transcript: &mut Transcript,
+        transcript: &mut RunTranscript,
     ) -> anyhow::Result<()> {
         let message = Message::Assistant {
             content: reply.content.clone(),
@@ -245,7 +245,7 @@ impl Talk {
     pub(super) fn tell(
         &mut self,
         content: String,
-        transcript: &mut Transcript,
+        transcript: &mut RunTranscript,
     ) -> anyhow::Result<()> {
         let message = Message::User { content };
         transcript.message(&message)?;
@@ -393,7 +393,7 @@ impl Talk {
         calls: &[ToolCall],
         brief: &Brief,
         context: &mut Context<'_>,
-        transcript: &mut Transcript,
+        transcript: &mut RunTranscript,
         sink: &dyn Sink,
     ) -> anyhow::Result<()> {
         let mut used = 0;

@@ -171,7 +171,7 @@ struct NewestRun {
 
 /// The transcript of one part of a conversation, open for writing.
 #[derive(Debug)]
-pub struct Transcript {
+pub struct RunTranscript {
     dir: PathBuf,
     id: RunId,
     resumable: bool,
@@ -179,7 +179,7 @@ pub struct Transcript {
     file: Option<File>,
 }
 
-impl Transcript {
+impl RunTranscript {
     /// Opens the transcript called `name` in `dir`, for a run on top of the commit `tip`. If
     /// `resumable` is true, it continues the last run on that tip: pass true if that run was
     /// interrupted and its files are still in the tree. A critic is not resumable: it must always
@@ -364,7 +364,7 @@ mod tests {
     fn a_refused_conversation_is_not_resumed() {
         let dir = tempfile::tempdir().unwrap();
         let open = [user("open")];
-        let new = || Transcript::new(dir.path(), "prd.1.actor", "a", true);
+        let new = || RunTranscript::new(dir.path(), "prd.1.actor", "a", true);
         let mut first = new();
         first.begin(&open).unwrap();
         first.message(&user("one")).unwrap();
@@ -380,7 +380,7 @@ mod tests {
     fn a_run_is_resumed_only_on_its_tip_and_if_resumable() {
         let dir = tempfile::tempdir().unwrap();
         let open = [user("open")];
-        let new = |tip: &str| Transcript::new(dir.path(), "prd.1.actor", tip, true);
+        let new = |tip: &str| RunTranscript::new(dir.path(), "prd.1.actor", tip, true);
         let mut first = new("a");
         assert!(first.begin(&open).unwrap().1.is_empty());
         let seen = Seen {
@@ -402,7 +402,7 @@ mod tests {
         let one = Earlier { message: user("one"), how: How::Guarded, seen: vec![seen] };
         assert_eq!(second.begin(&[user("new opening")]).unwrap().1, [one]);
         second.end().unwrap();
-        let mut fresh = Transcript::new(dir.path(), "prd.1.actor", "a", false);
+        let mut fresh = RunTranscript::new(dir.path(), "prd.1.actor", "a", false);
         assert!(fresh.begin(&open).unwrap().1.is_empty());
     }
 
@@ -419,7 +419,7 @@ mod tests {
     #[test]
     fn a_conversation_is_loaded_across_all_its_parts() {
         let dir = tempfile::tempdir().unwrap();
-        let mut first = Transcript::new(dir.path(), "coding.1.actor.TASK-001", "a", false);
+        let mut first = RunTranscript::new(dir.path(), "coding.1.actor.TASK-001", "a", false);
         let open = [Message::System { content: "who".to_owned() }, user("one")];
         first.begin(&open).unwrap();
         first.message(&said("done", &["1"])).unwrap();
@@ -430,7 +430,7 @@ mod tests {
         first.message(&answer("1")).unwrap();
         first.end().unwrap();
 
-        let mut second = Transcript::new(dir.path(), "coding.1.actor.TASK-002", "b", true);
+        let mut second = RunTranscript::new(dir.path(), "coding.1.actor.TASK-002", "b", true);
         second.go_on_from(EarlierConversation::load(dir.path(), first.id()).unwrap());
         assert!(second.goes_on());
         let (before, own) = second.begin(&[user("two")]).unwrap();
@@ -439,7 +439,7 @@ mod tests {
         drop(second);
 
         // The second run was interrupted: its transcript names the run that it continued.
-        let again = Transcript::new(dir.path(), "coding.1.actor.TASK-002", "b", true);
+        let again = RunTranscript::new(dir.path(), "coding.1.actor.TASK-002", "b", true);
         assert_eq!(again.cut_run_after().unwrap().as_ref(), Some(first.id()));
         let whole = EarlierConversation::load(dir.path(), again.id()).unwrap();
         let texts: Vec<&Message> = whole.messages.iter().map(|one| &one.message).collect();

@@ -15,7 +15,7 @@ use crate::cli::runner;
 use crate::cli::terminal::said::Said;
 use crate::cli::terminal::ui::Ui;
 use crate::config::{
-    self, Config, Flags, Loaded, ModelConfig, PROJECT_FILE, Sources, Trust, TrustRecords,
+    self, Config, ConfigSources, Flags, Loaded, ModelConfig, PROJECT_FILE, Trust, TrustRecords,
 };
 use crate::event::{Event, Sink};
 use crate::gate;
@@ -247,7 +247,7 @@ impl Context {
     }
 
     /// The sources of the configuration, with or without a repository.
-    pub(crate) fn sources(&self, git: Option<&Git>) -> anyhow::Result<Sources> {
+    pub(crate) fn sources(&self, git: Option<&Git>) -> anyhow::Result<ConfigSources> {
         let project = git.map(|git| config::project_file(git.top())).transpose()?.flatten();
         let trust = match (git, &project) {
             (Some(git), Some(text)) => TrustRecords::for_project(&git.state_dir()).about(text)?,
@@ -257,8 +257,8 @@ impl Context {
     }
 
     /// Like [`Self::sources`], but invalid settings are skipped.
-    pub(crate) fn tolerant_sources(&self, git: Option<&Git>) -> anyhow::Result<Sources> {
-        Ok(Sources { tolerant: true, ..self.sources(git)? })
+    pub(crate) fn tolerant_sources(&self, git: Option<&Git>) -> anyhow::Result<ConfigSources> {
+        Ok(ConfigSources { tolerant: true, ..self.sources(git)? })
     }
 
     fn sources_with(
@@ -266,12 +266,12 @@ impl Context {
         git: Option<&Git>,
         project: Option<String>,
         trust: Trust,
-    ) -> anyhow::Result<Sources> {
+    ) -> anyhow::Result<ConfigSources> {
         let git_values = match git {
             Some(git) => git::settings::all(git)?,
             None => git::settings::outside(&self.cwd, &["cowork."])?,
         };
-        Ok(Sources {
+        Ok(ConfigSources {
             system: Some(config::system_file()),
             user: config::user_file(&self.env),
             project: project.map(|text| (PROJECT_FILE.into(), text)),

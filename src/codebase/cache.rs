@@ -42,10 +42,10 @@ struct CacheLine {
 }
 
 /// Lines by blob and language.
-type Lines = HashMap<(String, &'static str), Vec<u8>>;
+type CacheLines = HashMap<(String, &'static str), Vec<u8>>;
 
 /// Symbols found without a file to store them in.
-static IN_MEMORY: LazyLock<Mutex<Lines>> = LazyLock::new(Mutex::default);
+static IN_MEMORY: LazyLock<Mutex<CacheLines>> = LazyLock::new(Mutex::default);
 
 /// Location of a line.
 enum LineLocation {
@@ -58,7 +58,7 @@ enum LineLocation {
 }
 
 /// The cache file as one look reads and extends it.
-pub(super) struct Cache<'a> {
+pub(super) struct SymbolCache<'a> {
     path: Option<&'a Path>,
     old: Option<File>,
     /// The lines added by this look. An unnamed temporary file, so that nothing remains of it.
@@ -68,7 +68,7 @@ pub(super) struct Cache<'a> {
     places: HashMap<(String, &'static str), LineLocation>,
 }
 
-impl<'a> Cache<'a> {
+impl<'a> SymbolCache<'a> {
     /// Opens the cache and visits the symbols it has for these contents (by blob and language). An
     /// unreadable cache counts as empty.
     pub(super) fn open(
@@ -267,10 +267,10 @@ mod tests {
     }
 
     /// Opens the cache, and returns which of these blobs it contains.
-    fn open<'a>(path: &'a Path, blobs: &[&str]) -> (Cache<'a>, Vec<String>) {
+    fn open<'a>(path: &'a Path, blobs: &[&str]) -> (SymbolCache<'a>, Vec<String>) {
         let wanted = blobs.iter().flat_map(|blob| [(*blob, "rust"), (*blob, "c")]).collect();
         let mut found = Vec::new();
-        let cache = Cache::open(Some(path), &wanted, |blob, language, symbols| {
+        let cache = SymbolCache::open(Some(path), &wanted, |blob, language, symbols| {
             found.push(format!("{blob} {language} {:?}", symbols.uses));
         });
         found.sort();
@@ -334,7 +334,7 @@ mod tests {
         let file = dir.path().join("file");
         std::fs::write(&file, "x").unwrap();
         for path in [None, Some(file.join("in/symbols.jsonl"))] {
-            let mut cache = Cache::open(path.as_deref(), &HashSet::new(), |_, _, _| ());
+            let mut cache = SymbolCache::open(path.as_deref(), &HashSet::new(), |_, _, _| ());
             cache.add("b", "go", symbols("it"));
             assert_eq!(cache.get("b", "go"), symbols("it"));
             cache.save();

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::Source;
-use super::cache::Cache;
+use super::cache::SymbolCache;
 use super::named::NamedDefinitions;
 use super::own_code::{FILE_MAX, is_trial, is_written};
 use super::parse::{self, Parsers};
@@ -113,7 +113,7 @@ pub fn symbols(map: &Map<'_>, budget: usize, named_budget: usize) -> anyhow::Res
 struct ParsedFiles<'a> {
     /// Files that were parsed, now or earlier, sorted by path.
     files: Vec<(usize, Ranked)>,
-    cache: Cache<'a>,
+    cache: SymbolCache<'a>,
     /// Number of files that are too large or missing.
     missing: usize,
 }
@@ -143,7 +143,7 @@ fn parse_files<'a>(
     };
     let keys: HashSet<(&str, &'static str)> = positions.keys().copied().collect();
     let mut parsed_keys: HashSet<(String, &'static str)> = HashSet::new();
-    let mut cache = Cache::open(map.cache, &keys, |content, syntax, symbols| {
+    let mut cache = SymbolCache::open(map.cache, &keys, |content, syntax, symbols| {
         know(content, syntax, &symbols);
         parsed_keys.insert((content.to_owned(), syntax));
     });
@@ -207,15 +207,15 @@ struct DefinitionList<'a> {
 }
 
 /// Definitions to show, by file.
-type Chosen = Vec<(u32, Vec<u32>)>;
+type ChosenDefinitions = Vec<(u32, Vec<u32>)>;
 
 impl DefinitionList<'_> {
     /// Chooses definitions that fit into `room`. First come a few definitions of each file that the
     /// current work names, then the most used definitions: at first a few of each file, then the
     /// rest of all files. Files are returned in the order of their best definition, the definitions
     /// of a file in the order in which they occur in it.
-    fn choose(&mut self, places: &[DefinitionIndex], room: usize) -> Chosen {
-        let mut chosen: Chosen = Vec::new();
+    fn choose(&mut self, places: &[DefinitionIndex], room: usize) -> ChosenDefinitions {
+        let mut chosen: ChosenDefinitions = Vec::new();
         let mut at: HashMap<u32, usize> = HashMap::new();
         let mut used = 0;
         for (most, only_named) in [(FIRST_TURN, true), (FIRST_TURN, false), (usize::MAX, false)] {
@@ -269,7 +269,7 @@ impl DefinitionList<'_> {
     }
 }
 
-fn sorted(mut chosen: Chosen) -> Chosen {
+fn sorted(mut chosen: ChosenDefinitions) -> ChosenDefinitions {
     for (_, definitions) in &mut chosen {
         definitions.sort_unstable();
     }

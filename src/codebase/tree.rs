@@ -141,7 +141,7 @@ impl Tree {
         listing.name_files(ROOT, "", self.budget / 3);
         // Breadth first; at each depth, the directories with the most files first.
         let mut level = vec![ROOT];
-        let mut omitted = 0;
+        let mut closed_count = 0;
         let mut open: Vec<(usize, String)> = Vec::new();
         while !level.is_empty() {
             let mut next: Vec<(usize, String)> = Vec::new();
@@ -161,7 +161,7 @@ impl Tree {
                         listing.lines.insert(child.1.clone(), line(&child));
                         next.push(child);
                     } else {
-                        omitted += 1;
+                        closed_count += 1;
                     }
                 }
             }
@@ -180,9 +180,9 @@ impl Tree {
         let mut out: String =
             listing.lines.values().flat_map(|line| [line.as_str(), "\n"]).collect();
         let mut missing = Vec::new();
-        if omitted > 0 {
-            let directories = if omitted == 1 { "directory" } else { "directories" };
-            missing.push(format!("{omitted} more {directories}"));
+        if closed_count > 0 {
+            let directories = if closed_count == 1 { "directory" } else { "directories" };
+            missing.push(format!("{closed_count} more {directories}"));
         }
         if listing.nameless > 0 {
             missing.push("some file names".to_owned());

@@ -34,7 +34,7 @@ enum Near {
 
 /// The order in which files are parsed: no two are equal.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Priority {
+struct ParseOrder {
     near: Near,
     /// Number of files that the matching word names: fewer is better.
     common: usize,
@@ -45,7 +45,7 @@ struct Priority {
 
 /// A file to be parsed.
 pub(super) struct CandidateFile {
-    order: Priority,
+    order: ParseOrder,
     pub(super) content: String,
     pub(super) language: &'static Language,
     pub(super) syntax: &'static Syntax,
@@ -122,13 +122,13 @@ fn nearest(source: &dyn Source, aim: &Aim<'_>, most: usize) -> anyhow::Result<Ve
         let (trial, depth) = (is_trial(path), path.matches('/').count());
         // Most files are skipped here without an allocation.
         let later = |last: &CandidateFile| {
-            let Priority { near: n, common: c, trial: t, depth: d, path: p } = &last.order;
+            let ParseOrder { near: n, common: c, trial: t, depth: d, path: p } = &last.order;
             (near, common, trial, depth, path) >= (*n, *c, *t, *d, p.as_str())
         };
         if heap.len() == most && heap.peek().is_none_or(later) {
             return;
         }
-        let order = Priority { near, common, trial, depth, path: path.to_owned() };
+        let order = ParseOrder { near, common, trial, depth, path: path.to_owned() };
         heap.push(CandidateFile { order, content: content.to_owned(), language, syntax });
         if heap.len() > most {
             heap.pop();

@@ -1,10 +1,10 @@
-//! TypedSettings for a stage or a role that depend on several keys.
+//! Values for a stage or a role that depend on several keys.
 
 use anyhow::Result;
 
 use std::collections::BTreeMap;
 
-use super::{Config, DEFAULT_MODEL, Limits, ModelConfig, Project};
+use super::{Config, DEFAULT_MODEL, LimitsConfig, ModelConfig, Project};
 use crate::artifact::check::Sizes;
 use crate::error::Error;
 use crate::stage::{Depth, Role, Stage};
@@ -32,7 +32,7 @@ impl Switches {
     }
 }
 
-impl Limits {
+impl LimitsConfig {
     /// Returns the allowed numbers of records.
     pub const fn sizes(&self) -> Sizes {
         let Self { requirements, features, components, tasks, .. } = *self;

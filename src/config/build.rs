@@ -11,8 +11,8 @@ use super::layer::LayerSettings;
 use super::settings::TypedSettings;
 use super::value::Value;
 use super::{
-    Budget, Config, DEFAULT_MODEL, Limits, Price, Project, Review, Roles, Sandbox, StageConfig,
-    Switches,
+    Budget, Config, DEFAULT_MODEL, LimitsConfig, Price, Project, Review, Roles, SandboxConfig,
+    StageConfig, Switches,
 };
 use crate::host::Host;
 use crate::private::PrivateFiles;
@@ -21,7 +21,7 @@ use crate::stage::Stage;
 /// Entry of `[sandbox] hosts` that means every server.
 const EVERY_HOST: &str = "*";
 
-impl Sandbox {
+impl SandboxConfig {
     /// True if agent programs may reach every server.
     pub fn opens_to_agents(&self) -> bool {
         self.network || self.hosts.iter().any(|host| host == EVERY_HOST)
@@ -89,9 +89,9 @@ fn review(values: &TypedSettings<'_>) -> Result<Review> {
     Ok(review)
 }
 
-fn limits(values: &TypedSettings<'_>) -> Result<Limits> {
-    let mut limits: Limits = values.section(&["limits"]);
-    for key in Limits::KEYS {
+fn limits(values: &TypedSettings<'_>) -> Result<LimitsConfig> {
+    let mut limits: LimitsConfig = values.section(&["limits"]);
+    for key in LimitsConfig::KEYS {
         let path = ["limits", key.name];
         if let Some(Value::Range([least, most])) = values.get(&path)
             && least > most
@@ -157,8 +157,8 @@ fn project(values: &TypedSettings<'_>) -> Result<Project> {
     Ok(project)
 }
 
-fn sandbox(values: &TypedSettings<'_>) -> Result<Sandbox> {
-    let sandbox: Sandbox = values.section(&["sandbox"]);
+fn sandbox(values: &TypedSettings<'_>) -> Result<SandboxConfig> {
+    let sandbox: SandboxConfig = values.section(&["sandbox"]);
     let hosts = sandbox.hosts.iter().filter(|host| *host != EVERY_HOST);
     match hosts.map(|host| host.parse::<Host>()).find_map(Result::err) {
         Some(problem) => Err(values.wrong(&["sandbox", "hosts"], &problem)),

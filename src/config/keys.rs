@@ -243,7 +243,7 @@ keys! {
 keys! {
     /// Limits on sizes and counts.
     #[derive(Clone, Debug, PartialEq, Eq)]
-    pub struct Limits {
+    pub struct LimitsConfig {
         /// Usual minimum, which is advice only, and maximum number of requirements.
         requirements: [u32; 2] = [3, 6] => Stricter;
         /// Usual minimum, which is advice only, and maximum number of features.
@@ -264,7 +264,7 @@ keys! {
 }
 
 keys! {
-    /// LayerSettings of one stage; a key that is not set has the stage's default.
+    /// Settings of one stage; a key that is not set has the stage's default.
     #[derive(Clone, Debug, PartialEq)]
     pub struct StageConfig {
         /// The actor's temperature.
@@ -360,7 +360,7 @@ keys! {
 keys! {
     /// What commands are allowed to do.
     #[derive(Clone, Debug, PartialEq, Eq)]
-    pub struct Sandbox {
+    pub struct SandboxConfig {
         /// Allow the network; without it, a command can reach only servers that it starts itself.
         network: bool = false => Trust;
         /// Directories and files that commands may write besides the working tree (never .git), a

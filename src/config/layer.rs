@@ -381,7 +381,7 @@ fn with_known(error: Error, path: &[String]) -> Error {
 /// Returns the names that can follow a section's path.
 fn keys_below(path: &[String]) -> Vec<&'static str> {
     let mut below = Vec::new();
-    for schema::Row { pattern, .. } in schema::KEYS.iter() {
+    for schema::KeyRow { pattern, .. } in schema::KEYS.iter() {
         let fits = path.iter().zip(pattern).all(|(part, want)| part == want || *want == "*");
         if let (true, Some(next)) = (fits, pattern.get(path.len())) {
             let next = if *next == "*" { "NAME" } else { next };

@@ -5,9 +5,9 @@ use anyhow::Result;
 
 use super::fields::Section as _;
 use super::layer::LayerSettings;
-use super::load::{Loaded, Sources, resolve};
+use super::load::{ConfigSources, Loaded, resolve};
 use super::schema::{self, Path, SECTIONS};
-use super::shown::{Shown, shown};
+use super::shown::{ShownValue, shown};
 use super::value::{Value, ValueType};
 use super::{Config, DEFAULT_MODEL};
 use crate::stage::Stage;
@@ -21,7 +21,7 @@ pub struct Entry {
     /// Dotted name of the key.
     pub key: String,
     /// The value.
-    pub value: Shown,
+    pub value: ShownValue,
     /// A file with its line, `git config NAME`, a variable or an option; [`DEFAULT_ORIGIN`]; or `as
     /// KEY` if the value is inherited from another key.
     pub origin: String,
@@ -32,7 +32,7 @@ pub struct Entry {
 /// # Errors
 ///
 /// The errors of [`super::load()`].
-pub fn list(sources: &Sources) -> Result<(Loaded, Vec<Entry>)> {
+pub fn list(sources: &ConfigSources) -> Result<(Loaded, Vec<Entry>)> {
     let (resolution, settings) = resolve(sources)?;
     let listing = Listing { config: &resolution.config, settings: &settings };
     let paths = SECTIONS.iter().flat_map(|(section, keys)| {
@@ -74,7 +74,7 @@ pub fn is_known(name: &str) -> bool {
     let name = plain(name);
     let path: Path =
         name.strip_prefix("cowork.").unwrap_or(&name).split('.').map(str::to_owned).collect();
-    let fits = |row: &schema::Row| {
+    let fits = |row: &schema::KeyRow| {
         let parts = row.pattern.iter().map(|part| plain(part));
         path.len() <= row.pattern.len()
             && path.iter().zip(parts).all(|(part, want)| *part == want || want == "*")
@@ -129,9 +129,9 @@ impl Listing<'_> {
     fn entry(&self, path: &Path, shape: ValueType) -> Entry {
         let set = self.settings.get(path).map(|setting| &setting.value);
         let value = match (set, self.value(path)) {
-            (Some(Err(why)), _) => Shown::Missing(why.clone()),
+            (Some(Err(why)), _) => ShownValue::Missing(why.clone()),
             (_, Some(value)) => shown(path, shape, &value),
-            (_, None) => Shown::ByDepth,
+            (_, None) => ShownValue::ByDepth,
         };
         Entry { key: schema::dotted(path), value, origin: self.origin(path) }
     }
@@ -215,7 +215,7 @@ mod tests {
 
     fn listed(project: &str) -> Vec<Entry> {
         let project = Some((".cowork/config.toml".into(), project.to_owned()));
-        list(&Sources { project, trust: Trust::Given, ..Sources::default() }).unwrap().1
+        list(&ConfigSources { project, trust: Trust::Given, ..ConfigSources::default() }).unwrap().1
     }
 
     fn of<'a>(entries: &'a [Entry], key: &str) -> &'a Entry {
@@ -224,7 +224,7 @@ mod tests {
 
     fn toml_of(entries: &[Entry], key: &str) -> String {
         match &of(entries, key).value {
-            Shown::Value(toml, _) => toml.clone(),
+            ShownValue::Value(toml, _) => toml.clone(),
             other => format!("{other:?}"),
         }
     }
@@ -260,7 +260,7 @@ mod tests {
              extra_body = { top_k = 40, deep = { password = \"hunter2\" } }\n\
              [review]\nnotify = \"curl -H token=9f86d081884c7d659a2feaa0c55ad015 x\"\n",
         );
-        assert_eq!(of(&entries, "llm.api_key").value, Shown::Secret);
+        assert_eq!(of(&entries, "llm.api_key").value, ShownValue::Secret);
         assert_eq!(toml_of(&listed(""), "llm.api_key"), "\"\"");
         assert_eq!(toml_of(&entries, "llm.rate_limit"), "\"30/m\"");
         assert_eq!(
@@ -282,8 +282,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("config.toml");
         std::fs::write(&path, "[llm]\napi_key = \"${NOWHERE}\"\n").unwrap();
-        let entries = list(&Sources { user: Some(path), ..Sources::default() }).unwrap().1;
-        let Shown::Missing(why) = &of(&entries, "llm.api_key").value else { panic!("{entries:?}") };
+        let entries =
+            list(&ConfigSources { user: Some(path), ..ConfigSources::default() }).unwrap().1;
+        let ShownValue::Missing(why) = &of(&entries, "llm.api_key").value else {
+            panic!("{entries:?}")
+        };
         assert!(why.contains("${NOWHERE}, which is not set"), "{why}");
     }
 
@@ -297,7 +300,11 @@ mod tests {
         };
         let system = file("etc.toml", "[limits]\nmax_replans = 1\ntool_turns = 7\n");
         let user = file("user.toml", "[limits]\nmax_replans = 3\n");
-        let sources = Sources { system: system.clone(), user: user.clone(), ..Sources::default() };
+        let sources = ConfigSources {
+            system: system.clone(),
+            user: user.clone(),
+            ..ConfigSources::default()
+        };
         let entries = list(&sources).unwrap().1;
         let at =
             |path: Option<std::path::PathBuf>, line| format!("{}:{line}", path.unwrap().display());
@@ -324,9 +331,9 @@ mod tests {
         assert_eq!(toml_of(&entries, "stages.plan.model"), "\"big\"");
         assert_eq!(origin("stages.plan.model"), "as roles.actor");
         let unset = listed("[stages.prd]\nreview = false\n");
-        assert_eq!(of(&unset, "review.gates").value, Shown::ByDepth);
+        assert_eq!(of(&unset, "review.gates").value, ShownValue::ByDepth);
         assert_eq!(toml_of(&unset, "stages.prd.review"), "false");
-        assert_eq!(of(&unset, "stages.plan.review").value, Shown::ByDepth);
+        assert_eq!(of(&unset, "stages.plan.review").value, ShownValue::ByDepth);
         assert_eq!(toml_of(&unset, "review.challenge"), "[\"coding\"]");
     }
 

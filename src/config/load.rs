@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 
 use super::environment::environment;
 use super::layer::{self, Expand, LayerSettings};
-use super::problem::{Problem, Problems};
+use super::problem::{ConfigProblem, Problems};
 use super::trust::{Restricted, Trust, ignored, restricted};
 use super::value::Value;
 use super::{Config, build, schema};
@@ -16,7 +16,7 @@ use super::{Config, build, schema};
 /// All sources of configuration. The caller has read those that need git, the environment
 /// or the command line.
 #[derive(Clone, Default)]
-pub struct Sources {
+pub struct ConfigSources {
     /// `/etc/cowork/config.toml`; see [`system_file`]. A missing file is not an error.
     pub system: Option<PathBuf>,
     /// `~/.config/cowork/config.toml`; see [`user_file`]. A missing file is not an error.
@@ -58,10 +58,10 @@ pub struct Loaded {
     /// The origin of each key that was set, by dotted key. Keys that are not listed have their
     /// default.
     pub origins: BTreeMap<String, String>,
-    /// LayerSettings of the project's file that do not count because the user has not accepted it.
+    /// Settings of the project's file that do not count because the user has not accepted it.
     pub restricted: Vec<Restricted>,
     /// Problems that were found; the settings were left out.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ConfigProblem>,
 }
 
 /// Reads and resolves the configuration.
@@ -72,12 +72,12 @@ pub struct Loaded {
 /// the key and the place, unless the sources are tolerant. A `${VAR}` that is not set is an error
 /// immediately, except in `[llm]` and `[models]`: [`Config::model_for`] reports it there, so that
 /// commands that need no model work without a key.
-pub fn load(sources: &Sources) -> Result<Loaded> {
+pub fn load(sources: &ConfigSources) -> Result<Loaded> {
     Ok(resolve(sources)?.0)
 }
 
 /// Like [`load`], but also returns all settings.
-pub(super) fn resolve(sources: &Sources) -> Result<(Loaded, LayerSettings)> {
+pub(super) fn resolve(sources: &ConfigSources) -> Result<(Loaded, LayerSettings)> {
     let (mut warnings, mut literal) = (Vec::new(), Vec::new());
     let problems = &Problems::new(sources.tolerant);
     let mut settings = LayerSettings::new();
@@ -155,7 +155,7 @@ fn built(settings: &mut LayerSettings, problems: &Problems) -> Result<Config> {
 }
 
 /// Applies the layers above the project's file, all of which belong to the user.
-fn above(settings: &mut LayerSettings, git: LayerSettings, sources: &Sources) -> Result<()> {
+fn above(settings: &mut LayerSettings, git: LayerSettings, sources: &ConfigSources) -> Result<()> {
     layer::lay(settings, git);
     let set = environment(&sources.env, sources.flags.base_url.is_some(), settings)?;
     layer::lay(settings, set);

@@ -43,15 +43,15 @@ pub use endpoint::{
     hosted_api, is_loopback,
 };
 pub use keys::{
-    Api, Attribution, Budget, FetchPolicy, Limits, ModelConfig, Price, Project, Review,
-    ReviewOrder, Roles, Sandbox, StageConfig, StageTags, TestsPolicy, ToolConfig,
+    Api, Attribution, Budget, FetchPolicy, LimitsConfig, ModelConfig, Price, Project, Review,
+    ReviewOrder, Roles, SandboxConfig, StageConfig, StageTags, TestsPolicy, ToolConfig,
 };
 pub use listing::{DEFAULT_ORIGIN, Entry, is_known, is_named, key_names, list, named, nearest_key};
-pub use load::{Flags, Loaded, Sources, load, system_file, user_file};
+pub use load::{ConfigSources, Flags, Loaded, load, system_file, user_file};
 pub use places::Places;
-pub use problem::Problem;
+pub use problem::ConfigProblem;
 pub use project_file::{PROJECT_FILE, project_file};
-pub use shown::Shown;
+pub use shown::ShownValue;
 pub use template::template_file;
 pub use trust::{Restricted, Trust, TrustRecords};
 
@@ -70,15 +70,15 @@ pub struct Config {
     /// How people review.
     pub review: Review,
     /// Limits on sizes and counts.
-    pub limits: Limits,
-    /// LayerSettings of single stages.
+    pub limits: LimitsConfig,
+    /// Settings of single stages.
     pub stages: BTreeMap<Stage, StageConfig>,
     /// Budget of a session.
     pub budget: Budget,
     /// The repository's conventions.
     pub project: Project,
     /// What commands are allowed to do.
-    pub sandbox: Sandbox,
+    pub sandbox: SandboxConfig,
     /// User-defined tools.
     pub tools: BTreeMap<String, ToolConfig>,
     /// Why a model (a key of `models`, or `default`) cannot be used: a variable is not set.

@@ -9,7 +9,7 @@ use crate::error::hints_of;
 
 /// An invalid setting that was ignored; it is in a file or in git's configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ConfigProblem {
     /// What is wrong, and where.
     pub text: String,
     /// Hints, one line each.
@@ -20,7 +20,7 @@ pub struct Problem {
 #[derive(Debug)]
 pub(super) struct Problems {
     tolerant: bool,
-    list: RefCell<Vec<Problem>>,
+    list: RefCell<Vec<ConfigProblem>>,
 }
 
 impl Problems {
@@ -38,7 +38,7 @@ impl Problems {
         match result {
             Err(error) if self.tolerant => {
                 let (text, hints) = (format!("{error:#}"), hints_of(&error).to_vec());
-                self.list.borrow_mut().push(Problem { text, hints });
+                self.list.borrow_mut().push(ConfigProblem { text, hints });
                 Ok(T::default())
             }
             read => read,
@@ -50,7 +50,7 @@ impl Problems {
     }
 
     /// Returns the collected problems, in the order in which they were found.
-    pub(super) fn take(&self) -> Vec<Problem> {
+    pub(super) fn take(&self) -> Vec<ConfigProblem> {
         self.list.take()
     }
 }

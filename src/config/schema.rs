@@ -8,7 +8,8 @@ use strsim::levenshtein;
 use super::Config;
 use super::fields::{FieldType as _, Key, Section};
 use super::keys::{
-    Budget, Limits, ModelConfig, Price, Project, Review, Roles, Sandbox, StageConfig, ToolConfig,
+    Budget, LimitsConfig, ModelConfig, Price, Project, Review, Roles, SandboxConfig, StageConfig,
+    ToolConfig,
 };
 use super::value::Value;
 use crate::stage::{Depth, Role, Stage};
@@ -19,17 +20,17 @@ pub(super) const SECTIONS: [(&str, &[Key]); 11] = [
     ("models.*", ModelConfig::KEYS),
     ("roles", Roles::KEYS),
     ("review", Review::KEYS),
-    ("limits", Limits::KEYS),
+    ("limits", LimitsConfig::KEYS),
     ("stages.*", StageConfig::KEYS),
     ("budget", Budget::KEYS),
     ("budget.prices.*", Price::KEYS),
     ("project", Project::KEYS),
-    ("sandbox", Sandbox::KEYS),
+    ("sandbox", SandboxConfig::KEYS),
     ("tools.*", ToolConfig::KEYS),
 ];
 
 /// A key with the parts of its full name.
-pub(super) struct Row {
+pub(super) struct KeyRow {
     /// The parts of the name; `*` is a name that the user chooses.
     pub(super) pattern: Vec<&'static str>,
     /// The declaration of the key.
@@ -37,17 +38,17 @@ pub(super) struct Row {
 }
 
 /// Every key, in the order of the sections, then the aliases.
-pub(super) static KEYS: LazyLock<Vec<Row>> = LazyLock::new(|| {
-    let row = |(section, key): (&'static str, &'static Key)| Row {
+pub(super) static KEYS: LazyLock<Vec<KeyRow>> = LazyLock::new(|| {
+    let row = |(section, key): (&'static str, &'static Key)| KeyRow {
         pattern: section.split('.').chain(key.name.split('.')).collect(),
         key,
     };
     let keys = SECTIONS.iter().flat_map(|(section, keys)| keys.iter().map(|key| (*section, key)));
-    let mut rows: Vec<Row> = keys.map(row).collect();
+    let mut rows: Vec<KeyRow> = keys.map(row).collect();
     for (alias, meant) in ALIASES {
         let key = rows.iter().find(|row| row.pattern.iter().copied().eq(meant.split('.')));
         if let Some(key) = key.map(|row| row.key) {
-            rows.push(Row { pattern: alias.split('.').collect(), key });
+            rows.push(KeyRow { pattern: alias.split('.').collect(), key });
         }
     }
     rows
@@ -169,7 +170,7 @@ pub(super) enum PathTarget {
 /// Finds a TOML path in the table.
 pub(super) fn find(path: &[String]) -> PathTarget {
     let mut target = PathTarget::Unknown;
-    for Row { pattern, key } in KEYS.iter() {
+    for KeyRow { pattern, key } in KEYS.iter() {
         let fits = path.iter().zip(pattern).all(|(part, want)| part == want || *want == "*");
         if fits && pattern.len() == path.len() {
             return PathTarget::Leaf(key);
@@ -185,7 +186,7 @@ pub(super) fn find(path: &[String]) -> PathTarget {
 /// user chose keeps its case and dots.
 pub(super) fn find_git(name: &str) -> Option<(&'static Key, Path)> {
     let parts: Vec<&str> = name.split('.').collect();
-    KEYS.iter().find_map(|Row { pattern, key }| {
+    KEYS.iter().find_map(|KeyRow { pattern, key }| {
         let star = pattern.iter().position(|part| *part == "*");
         let (before, after) = match star {
             Some(at) => (&pattern[..at], &pattern[at + 1..]),
@@ -222,7 +223,7 @@ pub(super) fn nearest(path: &[String]) -> Option<String> {
     }
     let leaf = path.last().map(|part| plain(part)).unwrap_or_default();
     let mut best: Option<(usize, String)> = None;
-    for Row { pattern, .. } in KEYS.iter() {
+    for KeyRow { pattern, .. } in KEYS.iter() {
         // A section can be misspelled as well, so every prefix of a key is a candidate.
         for length in 1..=pattern.len() {
             // A name that the user chooses matches anything.

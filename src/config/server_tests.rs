@@ -1,4 +1,4 @@
-//! LayerSettings of a model's server: Claude's own provider, and data that is sent besides the
+//! Settings of a model's server: Claude's own provider, and data that is sent besides the
 //! conversation.
 
 use serde_json::json;

@@ -10,7 +10,7 @@ const MASK: &str = "(set)";
 
 /// A value in a form that is safe to show.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Shown {
+pub enum ShownValue {
     /// As TOML, and as JSON.
     Value(String, Json),
     /// A value is set, and it is an API key.
@@ -22,10 +22,10 @@ pub enum Shown {
 }
 
 /// Returns the value of a key without secrets.
-pub(super) fn shown(path: &[String], shape: ValueType, value: &Value) -> Shown {
+pub(super) fn shown(path: &[String], shape: ValueType, value: &Value) -> ShownValue {
     let key = path.last().map_or("", String::as_str);
     match value {
-        Value::Text(text) if key == "api_key" && !text.is_empty() => Shown::Secret,
+        Value::Text(text) if key == "api_key" && !text.is_empty() => ShownValue::Secret,
         // A model's name can look as random as a key, but is not a secret.
         Value::Text(text) if key != "model" => toml_and_json(&masked(key, text).into()),
         Value::List(list) => {
@@ -37,7 +37,7 @@ pub(super) fn shown(path: &[String], shape: ValueType, value: &Value) -> Shown {
             Some(rate) => toml_and_json(&format!("{rate}/m").into()),
             None => toml_and_json(&"off".into()),
         },
-        other => Shown::Value(other.shown(), as_json(other)),
+        other => ShownValue::Value(other.shown(), as_json(other)),
     }
 }
 
@@ -65,8 +65,8 @@ fn masked_value(name: &str, value: &Json) -> Json {
     }
 }
 
-fn toml_and_json(value: &Json) -> Shown {
-    Shown::Value(toml(value), value.clone())
+fn toml_and_json(value: &Json) -> ShownValue {
+    ShownValue::Value(toml(value), value.clone())
 }
 
 /// Formats a value as TOML. Control characters are escaped, so that a terminal does not interpret

@@ -95,11 +95,11 @@ fn sample(shape: ValueType, value: Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Sources, Trust, load, schema};
+    use crate::config::{ConfigSources, Trust, load, schema};
 
     fn load_text(text: String) -> crate::config::Loaded {
         let project = Some((".cowork/config.toml".into(), text));
-        load(&Sources { project, trust: Trust::Given, ..Sources::default() }).unwrap()
+        load(&ConfigSources { project, trust: Trust::Given, ..ConfigSources::default() }).unwrap()
     }
 
     #[test]

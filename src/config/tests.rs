@@ -12,12 +12,12 @@ const HOSTED: &str = HOSTED_APIS[0].base_url;
 /// Sources whose system and user files are in a temporary directory.
 pub(super) struct Case {
     dir: tempfile::TempDir,
-    sources: Sources,
+    sources: ConfigSources,
 }
 
 impl Case {
     pub(super) fn new() -> Self {
-        Self { dir: tempfile::tempdir().unwrap(), sources: Sources::default() }
+        Self { dir: tempfile::tempdir().unwrap(), sources: ConfigSources::default() }
     }
 
     fn file(&self, name: &str, text: &str) -> PathBuf {
@@ -303,7 +303,7 @@ fetch = "always"
     assert_eq!(config.project.template, "rust");
     assert_eq!(config.project.test, "");
     assert!(!config.project.signoff);
-    assert_eq!(config.sandbox, Sandbox::default());
+    assert_eq!(config.sandbox, SandboxConfig::default());
     assert!(!format!("{origins:?}").contains("evil"));
 
     let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };

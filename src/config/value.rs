@@ -373,7 +373,7 @@ mod tests {
         assert!(ValueType::Texts.read_text(text).is_none());
         assert!(ValueType::Texts.read_text(r#"{"a": "x"}"#).is_some());
         assert!(ValueType::Table.read_text("a=x").is_none());
-        // TypedSettings of a table are never shown.
+        // Values of a table are never shown.
         assert_eq!(Value::Table(table).shown(), r#"{ "a" = …, "b" = … }"#);
     }
 

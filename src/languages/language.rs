@@ -10,7 +10,7 @@ use super::manager::Manager;
 use super::one_test::OneTest;
 
 /// Reads a value from the text of a file.
-pub type Reader = fn(text: &str) -> Option<String>;
+pub type ScriptReader = fn(text: &str) -> Option<String>;
 
 /// A language, or several languages that share their tools and use each other's symbols.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub struct Language {
     /// separated reliably.
     pub tests_beside_code: fn(text: &str) -> Option<Vec<Range<usize>>>,
     /// Reads the test command from a file of this name, which is one of the manifests.
-    pub test_script: Option<(&'static str, Reader)>,
+    pub test_script: Option<(&'static str, ScriptReader)>,
     /// Returns the commands of a project in this directory; `None` if the project is not in this
     /// language.
     pub commands: fn(&Path) -> Option<ProjectCommands>,

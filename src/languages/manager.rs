@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Manifests and lock files by their path in the tree.
-pub type Files = BTreeMap<PathBuf, String>;
+pub type ManifestFiles = BTreeMap<PathBuf, String>;
 
 /// A package manager. A *place* is a project's folder, relative to the top of the tree.
 #[derive(Debug)]
@@ -29,12 +29,12 @@ pub struct Manager {
     pub without_lock: bool,
     /// Returns true if the manifest in a place starts a separate project, even inside another
     /// project.
-    pub is_apart: fn(place: &Path, files: &Files) -> bool,
+    pub is_apart: fn(place: &Path, files: &ManifestFiles) -> bool,
     /// Returns true if the files require any package from outside.
-    pub asks: fn(place: &Path, files: &Files) -> bool,
+    pub asks: fn(place: &Path, files: &ManifestFiles) -> bool,
     /// Returns true if the tree at `root` shows, without running the manager, that nothing is
     /// missing.
-    pub is_installed: fn(root: &Path, place: &Path, files: &Files) -> bool,
+    pub is_installed: fn(root: &Path, place: &Path, files: &ManifestFiles) -> bool,
     /// Command that runs in a place without the network: succeeds if nothing is missing; exits with
     /// 127 if the manager is not installed.
     pub complete: &'static str,
@@ -47,7 +47,7 @@ pub struct Manager {
     pub fetch: &'static str,
     /// Returns the contents of the file `TARGET.txt`, which lists the packages to fetch. If a
     /// manager has this function, `TARGET` is a directory of Python packages.
-    pub list: Option<fn(place: &Path, files: &Files) -> String>,
+    pub list: Option<fn(place: &Path, files: &ManifestFiles) -> String>,
     /// Command that runs in a place after fetching, without the network, for steps that must not
     /// have network access.
     pub after: &'static str,
@@ -58,7 +58,7 @@ pub struct Manager {
     /// either the user's, which is in the home directory, or the one with the fetched packages.
     pub shared: bool,
     /// Returns the command for a person to run in a place, with their own logins.
-    pub by_hand: fn(place: &Path, files: &Files) -> String,
+    pub by_hand: fn(place: &Path, files: &ManifestFiles) -> String,
     /// Programs that need the fetched packages of the project in which they run.
     pub programs: &'static [&'static str],
     /// True if these programs only use the project in which they run and its members.

@@ -27,7 +27,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 pub use commands::ProjectCommands;
-pub use language::{Imports, Language, NodeRole, Reader, RunnerOutput, Syntax, TestCode};
+pub use language::{Imports, Language, NodeRole, RunnerOutput, ScriptReader, Syntax, TestCode};
 pub use manager::Manager;
 pub use one_test::{Among, OneTest, Project, TestName};
 
@@ -126,11 +126,11 @@ pub fn detect_commands(root: &Path, template: &str) -> ProjectCommands {
 }
 
 /// Returns the function that reads the test command from a file with this name.
-pub fn test_script(path: &str) -> Option<Reader> {
+pub fn test_script(path: &str) -> Option<ScriptReader> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let mut scripts = ALL.iter().filter_map(|language| language.test_script);
     let script = scripts.find(|(file, _)| *file == name).map(|(_, read)| read);
-    script.or(makefile::is_makefile(name).then_some(makefile::test_recipe as Reader))
+    script.or(makefile::is_makefile(name).then_some(makefile::test_recipe as ScriptReader))
 }
 
 fn extension(path: &str) -> Option<&str> {

@@ -136,8 +136,8 @@ fn command(tests: &[TestName<'_>], project: &Project<'_>) -> Option<String> {
             quoted(&format!("/^{}$/", any_of(&each(tests, |test| regex::escape(test.name())))))
         }
     };
-    let detected = commands(project.root).map(|commands| commands.test).unwrap_or_default();
-    for command in [project.tests, &detected] {
+    let own_test = commands(project.root).map(|commands| commands.test).unwrap_or_default();
+    for command in [project.tests, &own_test] {
         if let Some(rspec) = up_to(command, "rspec") {
             let names = each(tests, |test| format!(" -e {}", quoted(test.name()))).concat();
             return Some(format!("{rspec} {paths}{names} --format json"));
@@ -146,7 +146,7 @@ fn command(tests: &[TestName<'_>], project: &Project<'_>) -> Option<String> {
             return Some(format!("{rails} test {paths} -v -n {name}"));
         }
     }
-    let bundle = project.root.join("Gemfile").is_file() && detected.starts_with("bundle exec ");
+    let bundle = project.root.join("Gemfile").is_file() && own_test.starts_with("bundle exec ");
     let ruby = if bundle { "bundle exec ruby" } else { "ruby" };
     let path = same(tests.iter().map(|test| test.path))?;
     Some(format!("{ruby} -Ilib -Itest {} -v -n {name}", quoted(path)))

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::commands::ProjectCommands;
 use super::language::NodeRole::{Code, Implementation, Import, Type};
 use super::language::{Imports, Language, PLAIN, Programs, RunnerOutput, Syntax, TestCode};
-use super::manager::{Files, Manager, USUAL};
+use super::manager::{Manager, ManifestFiles, USUAL};
 use super::one_test::{OneTest, Project, TestName, each, folder_of_manifest, in_folder, same};
 use crate::shell_quote::quoted;
 
@@ -218,7 +218,7 @@ fn tests_beside_code(text: &str) -> Option<Vec<Range<usize>>> {
 }
 
 /// True if a manifest starts a workspace.
-fn is_apart(place: &Path, files: &Files) -> bool {
+fn is_apart(place: &Path, files: &ManifestFiles) -> bool {
     let begins = |line: &str| line.trim_start().starts_with("[workspace");
     files.get(&place.join("Cargo.toml")).is_some_and(|text| text.lines().any(begins))
 }

@@ -180,8 +180,8 @@ fn price(model: &Value) -> Option<Price> {
         Some((one * 1e12).round() / 1e6).filter(|dollars| dollars.is_finite() && *dollars >= 0.0)
     };
     let input = dollars("prompt")?;
-    let cached = dollars("input_cache_read").unwrap_or(input);
-    Some(Price { input, output: dollars("completion")?, cached })
+    let cache_read = dollars("input_cache_read").unwrap_or(input);
+    Some(Price { input, output: dollars("completion")?, cached: cache_read })
 }
 
 #[cfg(test)]

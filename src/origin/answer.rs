@@ -130,7 +130,7 @@ pub struct ApprovalDetails {
 
 /// A rejected draft.
 #[derive(Clone, Debug, Serialize)]
-pub struct Rejection {
+pub struct RejectedDraft {
     /// Stage of the draft.
     pub stage: Stage,
     /// Number of the draft.
@@ -170,7 +170,7 @@ pub struct SessionDetails {
     /// The approvals of stages.
     pub passed: Vec<ApprovalDetails>,
     /// Rejected drafts, those of the code first; at most five.
-    pub rejected: Vec<Rejection>,
+    pub rejected: Vec<RejectedDraft>,
     /// Number of further rejected drafts.
     pub rejected_more: usize,
     /// The checks that git-cowork ran on the commit's tree, else on the tree of the commit that
@@ -356,7 +356,7 @@ fn rejections(
     view: &SessionView,
     task: Option<&String>,
     belongings: &Served<'_>,
-) -> (Vec<Rejection>, usize) {
+) -> (Vec<RejectedDraft>, usize) {
     let mut ids: Vec<&str> = task.map(String::as_str).into_iter().collect();
     ids.extend(belongings.features.iter().map(|one| one.id.as_str()));
     ids.extend(belongings.requirements.iter().map(|one| one.id.as_str()));
@@ -370,13 +370,13 @@ fn rejections(
     let mut rejections: Vec<&Feedback> =
         view.feedback(git).iter().filter(|feedback| is_rejection(feedback)).collect();
     rejections.sort_by_key(|feedback| distance(feedback));
-    let chosen = rejections.into_iter().map(|feedback| Rejection {
+    let chosen = rejections.into_iter().map(|feedback| RejectedDraft {
         stage: feedback.stage,
         iteration: feedback.iteration,
         by: feedback.from.name(),
         reason: feedback.details.clone(),
     });
-    let mut list: Vec<Rejection> = chosen.collect();
+    let mut list: Vec<RejectedDraft> = chosen.collect();
     let more = list.len().saturating_sub(REJECTED);
     list.truncate(REJECTED);
     (list, more)

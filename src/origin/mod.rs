@@ -17,8 +17,8 @@ mod standing;
 mod upwards;
 
 pub use answer::{
-    ApprovalDetails, CommitPosition, CriterionResult, During, LineOrigin, RecordTitle, Rejection,
-    RequirementDetails, SessionDetails, answers,
+    ApprovalDetails, CommitPosition, CriterionResult, During, LineOrigin, RecordTitle,
+    RejectedDraft, RequirementDetails, SessionDetails, answers,
 };
 pub use around::Around;
 pub use line_source::{Certainty, LineSource, SourceKind, Unknown};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::artifact::{Artifact, Feedback, FeedbackType, Origin, Severity, Store};
 use crate::clock;
-use crate::config::{Config, DEFAULT_MODEL, Limits, ModelConfig};
+use crate::config::{Config, DEFAULT_MODEL, LimitsConfig, ModelConfig};
 use crate::error::Error;
 use crate::event::{Event, Sink};
 use crate::gate::{Gate, Mode};
@@ -161,7 +161,7 @@ impl<'a> Run<'a> {
     }
 
     /// The limits on numbers of records.
-    pub(crate) fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> LimitsConfig {
         let limits = self.env.config.limits.at(self.session.depth());
         match &self.session.file.origin {
             Some(from) => limits.with_at_least([from.requirements, from.features, from.tasks]),

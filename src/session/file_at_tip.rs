@@ -11,7 +11,7 @@ use super::{SessionName, artifact_path};
 use crate::artifact::{
     Artifact, Format, SCHEMA_VERSION, SessionFile, raise, read_json, unreadable,
 };
-use crate::error::{About, Error, hints_of};
+use crate::error::{Error, ErrorSubject, hints_of};
 use crate::git::{Git, Object, Oid, Reader};
 use crate::shell_quote::quoted;
 
@@ -29,7 +29,7 @@ pub(super) fn session_text(reader: &dyn Reader, name: &SessionName, tip: &Oid) -
     let path = record_path(name);
     let Some(bytes) = reader.blob(Object::At(tip, &path))? else {
         let message = format!("session '{name}' has no {path} at its tip");
-        let error = Error { about: About::NoSession, ..Error::repository(message) };
+        let error = Error { about: ErrorSubject::NoSession, ..Error::repository(message) };
         return Err(error
             .hint("the branch does not hold a git-cowork session; git log shows what it holds")
             .into());

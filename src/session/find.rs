@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use super::change_requests::in_tree;
 use super::known_heads::KnownHeads;
 use super::{Entry, Head, Kind, RefNames, SessionName, Trailers, key};
-use crate::error::{About, Error, about};
+use crate::error::{Error, ErrorSubject, about};
 use crate::git::{self, Commit, Git, Head as At, Oid};
 use crate::stages;
 
@@ -247,8 +247,10 @@ impl Unreadable {
     /// Adds what `name` refers to.
     pub fn add(&mut self, name: String, error: &anyhow::Error) {
         match about(error) {
-            About::NoSession => self.others.push(name),
-            About::Moved | About::Other => self.broken.push(format!("{name}: {error:#}")),
+            ErrorSubject::NoSession => self.others.push(name),
+            ErrorSubject::Moved | ErrorSubject::Other => {
+                self.broken.push(format!("{name}: {error:#}"))
+            }
         }
     }
 

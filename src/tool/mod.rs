@@ -35,7 +35,7 @@ pub use numbers::Numbers;
 pub use registry::{all, call, changes_something, find, repeats_another, specs};
 
 use crate::artifact::{Feedback, Ledger, Plan, Store};
-use crate::config::Limits;
+use crate::config::LimitsConfig;
 use crate::model::{BoxFuture, ToolSpec};
 use crate::stage::{Role, Stage};
 use crate::workspace::{CommandResult, Workspace};
@@ -194,7 +194,7 @@ pub struct Context<'a> {
     /// Files and commands.
     pub workspace: &'a Workspace,
     /// Limits on the number of records, and others.
-    pub limits: &'a Limits,
+    pub limits: &'a LimitsConfig,
     /// The project's own commands.
     pub commands: &'a ProjectCommands,
     /// The user's own tools that the role is offered.

@@ -3,7 +3,7 @@
 use super::{Answer, Context, Numbers, Outcome, Person, ProjectCommands, Question};
 use crate::artifact::check::testing::{Memory, NoHistory};
 use crate::artifact::{DraftIds, Ledger, Store};
-use crate::config::Limits;
+use crate::config::LimitsConfig;
 use crate::model::ToolCall;
 use crate::stage::{Depth, Role, Stage};
 use crate::stages;
@@ -21,7 +21,7 @@ pub(crate) struct Bench {
     stage: Stage,
     workspace: Workspace,
     tree: tempfile::TempDir,
-    limits: Limits,
+    limits: LimitsConfig,
     pub(crate) commands: ProjectCommands,
 }
 
@@ -60,7 +60,7 @@ impl Bench {
             stage,
             workspace: workspace.unwrap(),
             tree,
-            limits: Limits::default(),
+            limits: LimitsConfig::default(),
             commands: ProjectCommands::default(),
         }
     }

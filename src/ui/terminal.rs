@@ -23,7 +23,7 @@ use super::typing::Typing;
 use crate::clean::{Cleaner, one_line, sanitize};
 use crate::error::hints_of;
 use crate::keyboard;
-use crate::markers::Markers;
+use crate::markers::MarkerFilter;
 use crate::palette::{Slot, paint};
 use crate::session::TypedNotes;
 use crate::spent::Spent;
@@ -85,7 +85,7 @@ struct State {
     /// Removes control sequences from streamed text.
     cleaner: Cleaner,
     /// Removes markers from streamed text.
-    markers: Markers,
+    markers: MarkerFilter,
     /// Breaks streamed text between words.
     flow: Flow,
     /// The role whose text is streamed, if known.
@@ -140,7 +140,7 @@ impl Terminal {
             failed: BTreeSet::new(),
             told: String::new(),
             cleaner: Cleaner::default(),
-            markers: Markers::default(),
+            markers: MarkerFilter::default(),
             flow: Flow::new(look.color, look.live),
             speaker: None,
             answering: false,

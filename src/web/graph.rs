@@ -107,7 +107,7 @@ impl SessionGraph {
                     let newest = commits.iter().enumerate().rev().find_map(|(n, commit)| {
                         Some((n, commit.files.iter().position(|file| file == path)?))
                     });
-                    let done = newest.is_some();
+                    let is_done = newest.is_some();
                     // The place where the newest diff of the file is shown.
                     let place = newest.filter(|(_, k)| *k < FILES).map(|(n, k)| file_id(n, k));
                     self.touches.push((t, self.files.len()));
@@ -115,7 +115,7 @@ impl SessionGraph {
                         id: path.to_owned(),
                         title: String::new(),
                         place,
-                        done,
+                        done: is_done,
                     });
                 }
                 None => {

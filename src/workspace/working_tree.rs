@@ -12,7 +12,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use crate::activity::Watch;
-use crate::moment::{Kept, Untouched};
+use crate::moment::{TreeCache, Untouched};
 use crate::private::PrivateFiles;
 use crate::workspace::io_errors::IoErrors;
 use crate::workspace::journal::Journal;
@@ -43,7 +43,7 @@ pub(crate) struct WorkingTree {
     pub(crate) protection: Protection,
     pub(crate) private: PrivateFiles,
     /// The files that private ones are hard links to.
-    pub(crate) private_names: Kept<(), Rc<BTreeSet<String>>>,
+    pub(crate) private_names: TreeCache<(), Rc<BTreeSet<String>>>,
     pub(crate) submodules: OnceCell<BTreeSet<String>>,
     pub(crate) acted_on: OnceCell<GitControlFiles>,
     /// `acted_on` in lower case, for comparison.
@@ -96,7 +96,7 @@ impl WorkingTree {
             read_tracker: ReadTracker::default(),
             protection: Protection::default(),
             private: options.private.clone(),
-            private_names: Kept::default(),
+            private_names: TreeCache::default(),
             submodules: OnceCell::new(),
             acted_on: OnceCell::new(),
             acted_on_lowercase: OnceCell::new(),

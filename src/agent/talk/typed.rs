@@ -4,7 +4,7 @@
 use super::Talk;
 use crate::agent::brief::{Brief, Conversation};
 use crate::agent::notes::Notes;
-use crate::agent::transcript::Transcript;
+use crate::agent::transcript::RunTranscript;
 use crate::model::Message;
 use crate::secret::Secrets;
 use crate::stage::Role;
@@ -16,7 +16,7 @@ impl Talk {
         brief: &Brief,
         secrets: &Secrets,
         notes: &dyn Notes,
-        transcript: &mut Transcript,
+        transcript: &mut RunTranscript,
     ) -> anyhow::Result<bool> {
         if brief.role != Role::Actor {
             return Ok(false);

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::cli::args::Answer;
 use crate::cli::context::Context;
 use crate::cli::suggest::corrected;
-use crate::config::{self, Entry, Loaded, Problem, Restricted, Shown};
+use crate::config::{self, ConfigProblem, Entry, Loaded, Restricted, ShownValue};
 use crate::error::{Error, Kind};
 use crate::event::{Event, Sink as _};
 
@@ -48,7 +48,7 @@ pub(crate) fn run(context: &Context, args: &ConfigArgs) -> Answer {
         }
     };
     for entry in &shown {
-        if let Shown::Missing(why) = &entry.value {
+        if let ShownValue::Missing(why) = &entry.value {
             context.ui.emit(Event::Warning { text: why.clone() });
         }
     }
@@ -74,7 +74,7 @@ pub(crate) fn run(context: &Context, args: &ConfigArgs) -> Answer {
 /// Reports invalid settings as errors, like the commands that fail because of them; returns the
 /// exit code.
 fn told(context: &Context, loaded: &Loaded) -> u8 {
-    for Problem { text, hints } in &loaded.problems {
+    for ConfigProblem { text, hints } in &loaded.problems {
         let error = hints.iter().fold(Error::model(text), Error::hint);
         context.ui.error(&error.into());
     }
@@ -103,10 +103,10 @@ fn named<'a>(context: &Context, entries: &'a [Entry], key: &str) -> anyhow::Resu
 /// The origin of a setting, and the setting with its value.
 fn line(entry: &Entry) -> (String, String) {
     let value = match &entry.value {
-        Shown::Value(toml, _) => toml.as_str(),
-        Shown::Secret => "(set)",
-        Shown::ByDepth => "(by depth)",
-        Shown::Missing(_) => "(its variable is not set)",
+        ShownValue::Value(toml, _) => toml.as_str(),
+        ShownValue::Secret => "(set)",
+        ShownValue::ByDepth => "(by depth)",
+        ShownValue::Missing(_) => "(its variable is not set)",
     };
     (entry.origin.clone(), format!("{} = {value}", entry.key))
 }
@@ -142,10 +142,14 @@ fn columns(lines: &[(String, String)]) -> String {
 fn object(entry: &Entry) -> serde_json::Value {
     let Entry { key, value, origin } = entry;
     match value {
-        Shown::Value(_, value) => json!({ "key": key, "value": value, "origin": origin }),
-        Shown::Secret => json!({ "key": key, "value": null, "secret": true, "origin": origin }),
-        Shown::ByDepth => json!({ "key": key, "value": null, "by_depth": true, "origin": origin }),
-        Shown::Missing(why) => {
+        ShownValue::Value(_, value) => json!({ "key": key, "value": value, "origin": origin }),
+        ShownValue::Secret => {
+            json!({ "key": key, "value": null, "secret": true, "origin": origin })
+        }
+        ShownValue::ByDepth => {
+            json!({ "key": key, "value": null, "by_depth": true, "origin": origin })
+        }
+        ShownValue::Missing(why) => {
             json!({ "key": key, "value": null, "missing": why, "origin": origin })
         }
     }

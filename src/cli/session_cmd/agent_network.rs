@@ -9,7 +9,7 @@ use std::rc::Rc;
 use crate::cli::context::Context;
 use crate::cli::session_cmd::{confinement, workspace};
 use crate::config::{
-    AGENT, AGENT_CONFIGURATION, AgentFiles, ModelConfig, Sandbox, Trust, TrustRecords,
+    AGENT, AGENT_CONFIGURATION, AgentFiles, ModelConfig, SandboxConfig, Trust, TrustRecords,
 };
 use crate::error::Error;
 use crate::gate::{Tty, confirm};
@@ -25,7 +25,7 @@ const KEY: &str = "cowork.sandbox.hosts";
 const OPEN: &str = "git config cowork.sandbox.network true";
 
 /// Hints with the commands that let agent programs reach every server.
-pub(crate) fn ways_to_open(set: &Sandbox) -> [String; 2] {
+pub(crate) fn ways_to_open(set: &SandboxConfig) -> [String; 2] {
     let all = shell_quote::quoted(&set.hosts_with_every());
     [
         format!("let agent programs reach every server: git config {KEY} {all}"),
@@ -71,7 +71,7 @@ pub(crate) fn reach(context: &Context, asked: &[(String, ModelConfig)]) -> anyho
 }
 
 /// Stores the permission in git's configuration, and prints how to revoke it.
-fn open(context: &Context, set: &Sandbox) -> anyhow::Result<()> {
+fn open(context: &Context, set: &SandboxConfig) -> anyhow::Result<()> {
     context.git()?.write(["config", KEY, &set.hosts_with_every()]).checked()?;
     let back = match set.hosts.is_empty() {
         true => format!("git config --unset {KEY}"),

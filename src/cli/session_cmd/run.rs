@@ -19,7 +19,7 @@ use crate::gate::{Gate, Guide, Mode, NobodyThere, Pagers, TerminalPerson, Tty};
 use crate::git::{self, Git};
 use crate::interrupt;
 use crate::languages::detect_commands;
-use crate::moment::{self, Kept};
+use crate::moment::{self, TreeCache};
 use crate::pipeline::prompts::Prompts;
 use crate::pipeline::{Env, Finish, Models, OtherModels, Pipeline};
 use crate::session::{RefNames, RunGates, RunNotes, Session, SessionName, TypedNotes};
@@ -70,7 +70,7 @@ pub(crate) fn with_pipeline<T>(
     let refs = RefNames::new(&config.project.branch_prefix);
     let workspace = workspace::open(context, held, &session.name)?;
     let prompts = Prompts { folder: context.prompt_folder() };
-    let cache: Kept<(), ProjectCommands> = Kept::default();
+    let cache: TreeCache<(), ProjectCommands> = TreeCache::default();
     let demo = demo_recording::kept(&held.git);
     let detect = || -> anyhow::Result<ProjectCommands> { Ok(commands(config, &held.git)) };
     let commands = || cache.or_find((), detect).unwrap_or_default();

@@ -14,7 +14,7 @@ use crate::git::output::nul_texts;
 use crate::git::repository::is_recorded;
 use crate::git::{Git, Oid, Part, Store, TreeEntry};
 use crate::git::{blobs, made, plain, ref_list};
-use crate::moment::Kept;
+use crate::moment::TreeCache;
 
 impl Git {
     pub(crate) fn in_index<const N: usize>(
@@ -45,7 +45,7 @@ pub fn tree<S: AsRef<str>>(git: &Git, base: &Oid, paths: &[S]) -> Result<Oid> {
 }
 
 /// The last tree that was built, with the base and paths it was built from.
-type Trees = Kept<(Oid, Vec<String>), Oid>;
+type Trees = TreeCache<(Oid, Vec<String>), Oid>;
 
 fn written(git: &Git, base: &Oid, paths: &[String]) -> Result<Oid> {
     let mut files: Vec<AtPath<'_>> = Vec::new();

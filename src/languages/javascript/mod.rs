@@ -10,7 +10,7 @@ use crate::languages::language::NodeRole::{self, Anonymous, Code, Type, Variable
 use crate::languages::language::{
     Imports, Language, NO_PATTERNS, PLAIN, Programs, RunnerOutput, Syntax, TestCode,
 };
-use crate::languages::manager::{Files, Manager, USUAL};
+use crate::languages::manager::{Manager, ManifestFiles, USUAL};
 use crate::languages::one_test::OneTest;
 
 pub(super) static JAVASCRIPT: Language = Language {
@@ -207,7 +207,7 @@ fn commands(root: &Path) -> Option<ProjectCommands> {
     })
 }
 
-fn asks(place: &Path, files: &Files) -> bool {
+fn asks(place: &Path, files: &ManifestFiles) -> bool {
     files.iter().any(|(path, text)| {
         let Some(manifest) = package(text) else { return false };
         let names = |key: &str| manifest[key].as_object().is_some_and(|table| !table.is_empty());

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::languages::manager::Files;
+use crate::languages::manager::ManifestFiles;
 
 /// npm's own list of the packages installed in `node_modules`, in the format of the lock file (npm
 /// 7 and newer).
 const INSTALLED: &str = "node_modules/.package-lock.json";
 
-fn lock(place: &Path, files: &Files) -> Option<Value> {
+fn lock(place: &Path, files: &ManifestFiles) -> Option<Value> {
     let text = ["npm-shrinkwrap.json", "package-lock.json"]
         .iter()
         .find_map(|name| files.get(&place.join(name)))?;
@@ -20,7 +20,7 @@ fn lock(place: &Path, files: &Files) -> Option<Value> {
 
 /// True if there is a lock file and it has the dependencies of the current manifest: `npm ci`
 /// rejects any other lock file.
-pub(super) fn is_current(place: &Path, files: &Files) -> bool {
+pub(super) fn is_current(place: &Path, files: &ManifestFiles) -> bool {
     let manifest = files.get(&place.join("package.json"));
     let manifest: Option<Value> = manifest.and_then(|text| serde_json::from_str(text).ok());
     let (Some(lock), Some(manifest)) = (lock(place, files), manifest) else { return false };
@@ -35,7 +35,7 @@ pub(super) fn is_current(place: &Path, files: &Files) -> bool {
 /// True if all packages of an up-to-date lock file are installed. Other problems that `npm ls`
 /// reports (missing peer dependencies, extraneous packages) are ignored, because fetching would not
 /// fix them. False if this cannot be determined.
-pub(super) fn is_installed(root: &Path, place: &Path, files: &Files) -> bool {
+pub(super) fn is_installed(root: &Path, place: &Path, files: &ManifestFiles) -> bool {
     if !is_current(place, files) {
         return false;
     }
@@ -67,7 +67,7 @@ mod tests {
             "node_modules/web":{"link":true},"node_modules/a":{"version":"1.0.0"},
             "node_modules/mac":{"version":"1.0.0","optional":true}}}"#;
         let files = |manifest: &str| {
-            Files::from([
+            ManifestFiles::from([
                 (PathBuf::from("package.json"), manifest.to_owned()),
                 (PathBuf::from("package-lock.json"), lock.to_owned()),
             ])

@@ -11,7 +11,7 @@ use crate::languages::language::NodeRole::{Code, Type};
 use crate::languages::language::{
     Imports, Language, NO_PATTERNS, PLAIN, Programs, RunnerOutput, Syntax, TestCode,
 };
-use crate::languages::manager::{Files, Manager, USUAL};
+use crate::languages::manager::{Manager, ManifestFiles, USUAL};
 use crate::languages::one_test::OneTest;
 use crate::shell_quote::quoted;
 
@@ -186,7 +186,7 @@ fn test_files(root: &Path, dir: &str) -> impl Iterator<Item = String> {
 }
 
 /// Returns the pip command that installs from all requirement files in a directory.
-fn pip_by_hand(place: &Path, files: &Files) -> String {
+fn pip_by_hand(place: &Path, files: &ManifestFiles) -> String {
     let mut command = "python3 -m pip install".to_owned();
     for file in requirements::files(place, files) {
         let _ = write!(command, " -r {}", quoted(file));

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::languages::manager::Files;
+use crate::languages::manager::ManifestFiles;
 
 /// True for the name of a requirement file: `requirements.txt`, `requirements-dev.txt`,
 /// `dev-requirements.txt`.
@@ -12,7 +12,7 @@ pub(super) fn is_file(name: &str) -> bool {
 }
 
 /// Returns the names of the requirement files in a directory.
-pub(super) fn files<'a>(place: &Path, files: &'a Files) -> impl Iterator<Item = &'a str> {
+pub(super) fn files<'a>(place: &Path, files: &'a ManifestFiles) -> impl Iterator<Item = &'a str> {
     let paths = files.keys().filter(move |path| path.parent() == Some(place));
     paths.filter_map(|path| path.file_name()?.to_str()).filter(|name| is_file(name))
 }
@@ -20,7 +20,7 @@ pub(super) fn files<'a>(place: &Path, files: &'a Files) -> impl Iterator<Item = 
 /// Returns the lines of the requirement files in a directory that name a package from an index, and
 /// the options for indexes. Local folders and repositories are left out, because building them
 /// would run code with network access; so are references to other files, which are read anyway.
-pub(super) fn packages(place: &Path, files: &Files) -> String {
+pub(super) fn packages(place: &Path, files: &ManifestFiles) -> String {
     let texts = self::files(place, files).filter_map(|name| files.get(&place.join(name)));
     let mut packages = false;
     let mut lines = String::new();
@@ -56,7 +56,7 @@ mod tests {
         let text = "# all\nflask>=2,<3\n\nrequests==2.0 \\\n    --hash=sha256:00\n-e .\n./lib\n\
                     -r requirements-dev.txt\ngit+https://example.org/x\nx @ https://example.org/x.zip\n\
                     --index-url https://example.org/simple\nsub/dir\ncolorama; sys_platform == 'win32'\n";
-        let files = Files::from([
+        let files = ManifestFiles::from([
             (PathBuf::from("requirements.txt"), text.to_owned()),
             (
                 PathBuf::from("requirements-dev.txt"),
@@ -69,7 +69,7 @@ mod tests {
             "pytest # see https://example.org\nflask>=2,<3\nrequests==2.0 \\\n    --hash=sha256:00\n\
              --index-url https://example.org/simple\ncolorama; sys_platform == 'win32'\n"
         );
-        let local = Files::from([(PathBuf::from("requirements.txt"), "-e .\n".to_owned())]);
+        let local = ManifestFiles::from([(PathBuf::from("requirements.txt"), "-e .\n".to_owned())]);
         assert_eq!(packages(Path::new(""), &local), "");
     }
 }

@@ -41,9 +41,9 @@ pub(super) fn resumable(
         Message::Assistant { opaque, .. } => Some(opaque.as_deref()),
         _ => None,
     });
-    let stored = newest?.filter(|stored| stored.origin == origin(row, name))?;
-    let count = |key: &str| stored.message.get(key).and_then(Value::as_u64).unwrap_or(0);
-    let id = stored.message.get("conversation")?.as_str()?.to_owned();
+    let data = newest?.filter(|data| data.origin == origin(row, name))?;
+    let count = |key: &str| data.message.get(key).and_then(Value::as_u64).unwrap_or(0);
+    let id = data.message.get("conversation")?.as_str()?.to_owned();
     Some(ResumableConversation { id, usage: usage(count("in"), count("out"), count("cached")) })
 }
 

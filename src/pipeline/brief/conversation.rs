@@ -1,6 +1,6 @@
 //! One conversation of one role: its messages, its tools and its transcript.
 
-use crate::agent::{self, Brief, Conversation, Ending, Transcript};
+use crate::agent::{self, Brief, Conversation, Ending, RunTranscript};
 use crate::artifact::check::{LONGEST_TITLE, MAX_LEVELS, limit_words};
 use crate::artifact::{Artifact, DraftIds, Ledger, Task};
 use crate::config::AGENT;
@@ -329,7 +329,7 @@ fn left_so_far(run: &Run<'_>, part: &Part<'_>) -> anyhow::Result<String> {
     })
 }
 
-fn open_transcript(run: &Run<'_>, part: &Part<'_>, may_go_on: bool) -> Transcript {
+fn open_transcript(run: &Run<'_>, part: &Part<'_>, may_go_on: bool) -> RunTranscript {
     let task = part.task.map(|task| format!(".{}", task.id)).unwrap_or_default();
     let question = part.question.map(|n| format!(".question-{n}")).unwrap_or_default();
     let name = format!("{}.{}.{}{task}{question}", part.spec.stage, part.iteration, part.role);
@@ -337,7 +337,7 @@ fn open_transcript(run: &Run<'_>, part: &Part<'_>, may_go_on: bool) -> Transcrip
     let drafts = matches!(part.role, Role::Actor | Role::SelfReview);
     let goes_on = may_go_on && drafts && part.question.is_none() && run.continues_transcript.get();
     let dir = run.env.state.transcripts();
-    Transcript::new(&dir, &name, run.session.tip.as_str(), goes_on)
+    RunTranscript::new(&dir, &name, run.session.tip.as_str(), goes_on)
 }
 
 pub(crate) fn brief_variables(step: &Step<'_, '_>) -> anyhow::Result<Variables> {
