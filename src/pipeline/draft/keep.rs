@@ -2,7 +2,7 @@
 //! session's paths to the tip; says why a commit was refused.
 
 use crate::artifact::{Feedback, FeedbackType, Origin, Severity, TaskStatus};
-use crate::error::{self, About};
+use crate::error::{self, ErrorSubject};
 use crate::event::Event;
 use crate::pipeline::files::approved_content;
 use crate::pipeline::run::{CurrentDraft, Run, now};
@@ -102,8 +102,8 @@ pub(crate) fn stop_cleanly(run: &Run<'_>, reason: Option<&anyhow::Error>) -> any
         // HEAD or the branch moved, or the records are gone. If that ended the run, `reason` says
         // so already.
         run.warn(match reason.map(error::about) {
-            Some(About::Moved) => "files left unchanged".to_owned(),
-            Some(About::Other | About::NoSession) | None => {
+            Some(ErrorSubject::Moved) => "files left unchanged".to_owned(),
+            Some(ErrorSubject::Other | ErrorSubject::NoSession) | None => {
                 format!("files left unchanged: {error}")
             }
         });
