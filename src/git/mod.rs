@@ -41,7 +41,7 @@ mod hook_trace;
 pub mod hooks;
 pub mod in_the_way;
 mod index;
-mod init;
+pub(crate) mod init;
 mod kept_objects;
 mod libgit2;
 mod locate;
