@@ -23,7 +23,7 @@ pub use read::{
 };
 pub use repo::{browse, hooks, settings, without_logins, would_run};
 pub use run::locks;
-pub use write::{commit, merge, notes, put_back, remote, switch, worktree};
+pub use write::{commit, init, merge, notes, put_back, remote, switch, worktree};
 
 use objects::{
     binary, bounded, cat_file, hashed_files, index, kept_objects, libgit2, loose, object_text,

@@ -9,6 +9,7 @@ use std::fs;
 
 use crate::depth::with_code;
 use crate::support::outcome::Outcome;
+use crate::support::snapshot::steady;
 use crate::support::todo::reject;
 use crate::support::{Reply, Sandbox, at, at_once};
 use crate::tidy::{files_below, root};
@@ -295,12 +296,6 @@ fn help_of(line: &str) -> Option<Outcome> {
         return None;
     }
     Some(Sandbox::nowhere().shell(&format!("git-cowork {typed} -h")))
-}
-
-/// Commits, trees and days are others each time.
-fn steady(text: &str) -> String {
-    let ids = Regex::new(r"\b[0-9a-f]{7}(?:[0-9a-f]{5})?\b|\b\d{4}-\d\d-\d\d\b").unwrap();
-    ids.replace_all(text, "…").into_owned()
 }
 
 #[test]

@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::event::{Event, Sink as _};
 use crate::gate::Mode;
 use crate::git::Git;
+use crate::git::init::configure;
 use crate::shell_quote::quoted;
 
 #[derive(Debug, Args)]
@@ -51,10 +52,10 @@ pub(crate) fn run(context: &Context, args: DemoArgs) -> Answer {
     let git = Git::init(&path)?;
     // What the program prints works as typed there: whatever prefix the user has configured, and
     // before the program is installed.
-    git.configure("cowork.project.branchprefix", &Config::default().project.branch_prefix)?;
+    configure(&git, "cowork.project.branchprefix", &Config::default().project.branch_prefix)?;
     if find_program(context, "git-cowork").is_none() {
         let program = std::env::current_exe().context("finding this program's own file")?;
-        git.configure("alias.cowork", &format!("!{}", quoted(&program.to_string_lossy())))?;
+        configure(&git, "alias.cowork", &format!("!{}", quoted(&program.to_string_lossy())))?;
     }
     let top = git.top().to_owned();
     let inner = match asks {

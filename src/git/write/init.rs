@@ -28,20 +28,20 @@ impl Git {
         future.write(["init", "--quiet", "--initial-branch=main"]).checked()?;
         let git = future.at(path)?;
         for (key, value) in [("commit.gpgSign", "false"), ("core.hooksPath", "/dev/null")] {
-            git.configure(key, value)?;
+            configure(&git, key, value)?;
         }
         if state::require_identity(&git).is_err() {
-            git.configure("user.name", "Demo User")?;
-            git.configure("user.email", "demo@git-cowork.invalid")?;
+            configure(&git, "user.name", "Demo User")?;
+            configure(&git, "user.email", "demo@git-cowork.invalid")?;
         }
         Ok(git)
     }
+}
 
-    /// Sets a value of the repository's own configuration.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn configure(&self, key: &str, value: &str) -> Result<()> {
-        self.write(["config", key, value]).checked().map(drop)
-    }
+/// Sets a value of the repository's own configuration.
+///
+/// # Errors
+/// Git fails.
+pub fn configure(git: &Git, key: &str, value: &str) -> Result<()> {
+    git.write(["config", key, value]).checked().map(drop)
 }
