@@ -14,7 +14,7 @@ use super::fetching::Fetching;
 #[cfg(target_os = "linux")]
 use super::landlock;
 use super::nested::Nested;
-use super::place::{HomeOf, Place};
+use super::place::{HomeOf, Place, check_tree};
 use super::spec::Spec;
 use super::start::{before, try_out, with_overlays};
 use super::why::Why;
@@ -163,7 +163,7 @@ impl Sandbox {
     /// The folder that holds the tree for checks, which no command can write; `None` if nothing is
     /// confined.
     pub(crate) fn check_folder(&self) -> anyhow::Result<Option<PathBuf>> {
-        Ok(self.ready()?.map(|ready| ready.place.check_tree()))
+        Ok(self.ready()?.map(|ready| check_tree(&ready.place)))
     }
 
     /// Returns how to run a command that fetches dependencies; `None` if nothing is confined.

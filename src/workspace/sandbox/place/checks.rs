@@ -16,17 +16,17 @@ const OF_CARGO: [&str; 4] = ["registry", "git", "registry.own", "git.own"];
 /// Unpacked there, and not compared with the archives again.
 const UNPACKED: [(&str, &str); 2] = [("registry", "src"), ("git", "checkouts")];
 
+/// The folder that holds the tree for checks. It lasts, because build tools keep in it what they have
+/// built.
+pub(in super::super) fn check_tree(place: &Place) -> PathBuf {
+    let of = sha256(place.root.as_os_str().as_encoded_bytes());
+    place.checked.with_file_name("trees").join(&of[..16])
+}
+
 impl Place {
     /// A directory of the present check: `home` or `tmp`.
     pub(super) fn check_folder(&self, name: &str) -> PathBuf {
         self.temp.path().join("check").join(name)
-    }
-
-    /// The folder that holds the tree for checks. It lasts, because build tools keep in it what they
-    /// have built.
-    pub(in super::super) fn check_tree(&self) -> PathBuf {
-        let of = sha256(self.root.as_os_str().as_encoded_bytes());
-        self.checked.with_file_name("trees").join(&of[..16])
     }
 
     /// Makes the directories of the next check, with these settings of git. Call when no command

@@ -23,6 +23,7 @@ use super::settings::{self, Home};
 use super::store_links::StoreLinks;
 use super::toolchains::{self, Closed};
 use super::{hidden, homes, logins, sweep};
+pub(super) use checks::check_tree;
 
 /// Whose directories a command works in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
