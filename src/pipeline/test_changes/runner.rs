@@ -40,7 +40,7 @@ pub(super) fn configures_runner(path: &str) -> bool {
     };
     let name = path.rsplit('/').next().unwrap_or(path);
     let top = path.split('/').next().unwrap_or(path);
-    SETTINGS.iter().any(|name| is_named(name))
+    SETTINGS.iter().any(is_named)
         || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
         || path.ends_with(".py") && MODULES.contains(&top.trim_end_matches(".py"))
 }
