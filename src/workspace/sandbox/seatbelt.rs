@@ -70,6 +70,7 @@ mod tests {
         Spec {
             level: Level::Seatbelt,
             root: "/r".into(),
+            content: None,
             sealed: paths(&["/r/.git", "/r/a/b/.git", "/elsewhere/.git"]),
             writable: paths(&["/private/tmp/x"]),
             hidden: paths(&["/Users/ana/.ssh"]),
