@@ -106,7 +106,7 @@ fn the_key_of_a_hosted_api_is_sent_to_no_other_server() {
 #[test]
 fn the_cost_of_each_depth_is_told_before_the_first_session_only() {
     let sandbox = Sandbox::new();
-    sandbox.user_config("[budget.prices.scripted]\ninput = 2.0\noutput = 8.0\n");
+    sandbox.user_config("[budget.prices.scripted]\nin = 2.0\nout = 8.0\n");
     let first = sandbox.auto(&["--stop-after", "idea"]).exits(0);
     let docs = include_str!("../../docs/depth.md");
     for depth in Depth::ALL {

@@ -52,8 +52,8 @@ impl Git {
         let slot = self.shared_caches.get::<Opened>();
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
         let fast = slot.get_or_insert_with(|| {
-            let repository = Libgit2::open(self);
-            repository.inspect_err(|error| tracing::debug!("cannot use libgit2: {error:#}")).ok()
+            let opening = Libgit2::open(self);
+            opening.inspect_err(|error| tracing::debug!("cannot use libgit2: {error:#}")).ok()
         });
         let answer = question(fast.as_ref()?);
         answer.inspect_err(|error| tracing::debug!("libgit2 could not answer: {error:#}")).ok()

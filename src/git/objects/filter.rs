@@ -8,7 +8,7 @@ use anyhow::Result;
 use crate::error::Error;
 use crate::git::Git;
 use crate::git::output::nul_texts;
-use crate::git::{Object, Oid, plain, settings};
+use crate::git::{Oid, plain, settings};
 
 /// A filter that applies to a file.
 #[derive(Clone, Debug)]
@@ -135,7 +135,7 @@ impl Filter {
             return Ok(Some(hash.complaint()));
         }
         let id: Oid = hash.text().trim().parse()?;
-        let bytes_in_tree = git.reader().blob(Object::Id(&id))?.unwrap_or_default();
+        let bytes_in_tree = git.read(["cat-file", "blob", id.as_str()]).checked()?.stdout;
         if bytes_in_tree == TEXT.as_bytes() {
             return Ok(Some("it commits a text as it is".to_owned()));
         }

@@ -12,9 +12,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::git::Git;
-use crate::git::configuration::{as_bool, users_files};
+use crate::git::configuration::as_bool;
 use crate::git::index::Facts;
 use crate::git::output::lossy;
+use crate::git::settings::users_files;
 use crate::git::{index, variables};
 use crate::moment::Untouched;
 

@@ -217,23 +217,6 @@ pub(crate) fn as_bool(value: Option<&str>) -> Option<bool> {
     }
 }
 
-/// The files in which a user may keep a list for all repositories: the one that a setting names,
-/// otherwise the default ones, whether they exist or not. `None` if only git can expand the setting.
-pub(crate) fn users_files(git: &Git, key: &str, name: &str) -> Option<Vec<PathBuf>> {
-    match git.configuration().ok()?.value(key) {
-        Some(Some(file)) => Some(vec![git.top.join(expanded(git, file)?)]),
-        Some(None) => None,
-        None => {
-            let in_folder = |variable: &str, folder: &str| {
-                let base = git.variable(variable).filter(|base| !base.is_empty());
-                base.map(|base| Path::new(&base).join(folder).join(name))
-            };
-            let places = [in_folder("XDG_CONFIG_HOME", "git"), in_folder("HOME", ".config/git")];
-            Some(places.into_iter().flatten().collect())
-        }
-    }
-}
-
 /// A configured path; `None` if only git can expand it.
 pub(crate) fn expanded(git: &Git, path: &str) -> Option<PathBuf> {
     match path.strip_prefix("~/") {

@@ -170,7 +170,7 @@ impl Git {
     /// Like [`Git::discover`].
     pub fn discover_with(cwd: &Path, env: Vec<(OsString, OsString)>) -> Result<Self> {
         let location = locate(cwd, &env, CallersGitDir::Honoured)?;
-        Ok(Self::located(location, env))
+        Ok(located(location, env))
     }
 
     /// [`Git::discover`] for commands that only read history: the repository may be bare.
@@ -179,17 +179,12 @@ impl Git {
     /// No repository, or one that git refuses (exit 5).
     pub fn discover_to_read(cwd: &Path) -> Result<Self> {
         match locate(cwd, &[], CallersGitDir::Honoured) {
-            Ok(found) => Ok(Self::located(found, Vec::new())),
+            Ok(found) => Ok(located(found, Vec::new())),
             Err(error) => match bare(cwd)? {
-                Some(found) => Ok(Self { bare: true, ..Self::located(found, Vec::new()) }),
+                Some(found) => Ok(Self { bare: true, ..located(found, Vec::new()) }),
                 None => Err(error),
             },
         }
-    }
-
-    fn located(found: Located, env: Vec<(OsString, OsString)>) -> Self {
-        let explicit = !is_found_from(&found.top, &found.git_dir);
-        Self { explicit, env, ..Self::new(found) }
     }
 
     /// A repository of which nothing is known yet.
@@ -235,6 +230,11 @@ impl Git {
             ..Self::new(location)
         })
     }
+}
+
+fn located(found: Located, env: Vec<(OsString, OsString)>) -> Git {
+    let explicit = !is_found_from(&found.top, &found.git_dir);
+    Git { explicit, env, ..Git::new(found) }
 }
 
 /// True if git, started in `top` without any variables, finds `git_dir`.

@@ -1,12 +1,12 @@
 //! The user's git configuration: git-cowork's own keys, the editor, the pager, colors.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
 use crate::error::Error;
 use crate::git::Git;
-use crate::git::configuration::{as_bool, normal};
+use crate::git::configuration::{as_bool, expanded, normal};
 use crate::git::locate;
 
 /// The key of git-cowork's own pager, which only [`own_pager`] reads.
@@ -202,6 +202,23 @@ pub fn config_bool(git: &Git, key: &str) -> Result<bool> {
     let all = git.configuration()?;
     let value = normal(key).and_then(|key| all.value(&key));
     Ok(value.and_then(as_bool).unwrap_or(false))
+}
+
+/// The files in which a user may keep a list for all repositories: the one that a setting names,
+/// otherwise the default ones, whether they exist or not. `None` if only git can expand the setting.
+pub(crate) fn users_files(git: &Git, key: &str, name: &str) -> Option<Vec<PathBuf>> {
+    match git.configuration().ok()?.value(key) {
+        Some(Some(file)) => Some(vec![git.top.join(expanded(git, file)?)]),
+        Some(None) => None,
+        None => {
+            let in_folder = |variable: &str, folder: &str| {
+                let base = git.variable(variable).filter(|base| !base.is_empty());
+                base.map(|base| Path::new(&base).join(folder).join(name))
+            };
+            let places = [in_folder("XDG_CONFIG_HOME", "git"), in_folder("HOME", ".config/git")];
+            Some(places.into_iter().flatten().collect())
+        }
+    }
 }
 
 #[cfg(test)]

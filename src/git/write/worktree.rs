@@ -10,8 +10,8 @@ use crate::git::execute::STARTS;
 use crate::git::locate::same_place;
 use crate::git::locks;
 use crate::git::unfinished::{Added, Removed, Step};
-use crate::git::{self, in_the_way, put_back, refs, snapshot, unfinished};
 use crate::git::{Change, Git, Oid, RefName, RefTransaction, StatusKind};
+use crate::git::{in_the_way, put_back, refs, snapshot, unfinished};
 
 /// The file in the git directory of a linked working tree that marks this tree as being created.
 const LOCKED: &str = "locked";
@@ -274,7 +274,7 @@ pub(crate) fn end_adding(git: &Git, step: &Added) -> Result<bool> {
 fn fill(git: &Git) -> Result<()> {
     let lock = git.git_dir.join("index.lock");
     if lock.is_file() && locks::holder(&lock, &git.top).is_some() {
-        git::locks::require_unlocked(git)?;
+        locks::require_unlocked(git)?;
     } else if lock.is_file() {
         std::fs::remove_file(&lock).with_context(|| format!("removing {}", lock.display()))?;
     }

@@ -14,7 +14,8 @@ use super::fetching::Fetching;
 #[cfg(target_os = "linux")]
 use super::landlock;
 use super::nested::Nested;
-use super::place::{HomeOf, Place, check_tree};
+use super::place::checks::check_tree;
+use super::place::{HomeOf, Place};
 use super::spec::Spec;
 use super::start::{before, try_out, with_overlays};
 use super::why::Why;

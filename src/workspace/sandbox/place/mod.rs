@@ -5,7 +5,7 @@
 //! Tools find installed software in the real home (toolchains, fetched crates and modules) and
 //! write to the private home.
 
-mod checks;
+pub(super) mod checks;
 mod environment;
 
 use std::cell::RefCell;
@@ -23,7 +23,6 @@ use super::settings::{self, Home};
 use super::store_links::StoreLinks;
 use super::toolchains::{self, Closed};
 use super::{hidden, homes, logins, sweep};
-pub(super) use checks::check_tree;
 
 /// Whose directories a command works in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
