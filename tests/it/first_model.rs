@@ -113,8 +113,8 @@ fn the_cost_of_each_depth_is_told_before_the_first_session_only() {
         let Cost { requests, input, output } = stages::depth(depth).cost;
         let (sent, received) = (tokens(input), tokens(output));
         let dollars = (2.0 * input as f64 + 8.0 * output as f64) / 1e6;
-        let line = format!("{sent:>4} tokens in, {received} out, ${dollars:.2}");
-        let line = format!("{depth:<9} {requests:>2} requests, {line}");
+        let line = format!("{sent} tokens in, {received} out, ${dollars:.2}");
+        let line = format!("{depth}: {requests} requests, {line}");
         assert!(first.stderr.contains(&line), "{line} in {}", first.stderr);
         let row = format!("| {depth} | {requests} | {sent} | {received} |");
         assert!(docs.contains(&row), "{row}");

@@ -142,7 +142,7 @@ pub(crate) fn tell_costs(
         let dollars = models.meter.cost(&model.model, usage);
         let dollars = dollars.map(|dollars| format!(", ${dollars:.2}")).unwrap_or_default();
         context.note(format!(
-            "  {depth:<9} {requests:>2} requests, {input:>4} tokens in, {output} out{dollars}"
+            "{depth}: {requests} requests, {input} tokens in, {output} out{dollars}"
         ));
     }
     Ok(())
