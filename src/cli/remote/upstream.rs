@@ -78,7 +78,8 @@ pub(crate) fn deepen_command(git: &Git, branch: &str) -> anyhow::Result<String> 
 }
 
 /// Fetches the commits of a session that a shallow clone, such as a runner's, does not have:
-/// without them the critic would get no diff, and reports would count nothing.
+/// without them the critic would get no diff, and reports would count nothing. True if there were
+/// some: what was read of the session before is not all of it.
 ///
 /// # Errors
 /// Exit 5, with the command: they cannot be fetched.
@@ -87,7 +88,7 @@ pub(crate) fn fetch_missing(
     git: &Git,
     refs: &RefNames,
     name: &SessionName,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<bool> {
     let mut by = DEEPEN;
     let mut ends = git::blame::shallow_ends(git)?;
     while !ends.is_empty()
@@ -114,7 +115,7 @@ pub(crate) fn fetch_missing(
         }
         by *= 2;
     }
-    Ok(())
+    Ok(by > DEEPEN)
 }
 
 /// Checks that pushing `tip` over `theirs` on `remote` removes no commit that was never on the

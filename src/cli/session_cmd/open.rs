@@ -68,7 +68,8 @@ pub(crate) fn take_after(
     {
         git::switch::track_remote(git, &short)?;
     }
-    upstream::fetch_missing(context, git, &refs, &name)?;
+    let has_fetched = upstream::fetch_missing(context, git, &refs, &name)?;
+    let loaded = loaded.filter(|_| !has_fetched);
     upstream::require_not_behind(git, &refs, &name)?;
     // Report an unknown session before it is locked.
     let session = match new_session::is_unfinished(git, &refs, &name)? {
