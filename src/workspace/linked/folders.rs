@@ -127,7 +127,8 @@ impl Room {
             let size = if metadata.is_file() { metadata.len() } else { 0 };
             let room = left.bytes.checked_sub(size).zip(left.entries.checked_sub(1));
             let Some((bytes, entries)) = room else {
-                let text = format!("more than {} MiB are too much to copy", self.bytes >> 20);
+                let room = self.bytes.div_ceil(1 << 20);
+                let text = format!("more than {room} MiB are too much to copy");
                 return Err(io::Error::other(text));
             };
             left = Self { bytes, entries };

@@ -127,7 +127,8 @@ fn it_finds_what_builds_need_and_changes_nobody_elses() {
         assert!(!files.contains(".env"), "{files}");
         // What is too large to be copied is shown where there are mounts, else named.
         assert_eq!(files.contains("big"), level == Level::Namespaces, "{files}");
-        let named = "target is not in the working tree of Codex: more than 1024 MiB are too much to copy";
+        let named =
+            "target is not in the working tree of Codex: more than 1024 MiB are too much to copy";
         assert_eq!(outcome.stderr.contains(named), level == Level::Landlock, "{level:?}");
         for file in ["index.js", "old.js"] {
             assert_eq!(sandbox.read(&format!("node_modules/x/{file}")), "theirs\n");
