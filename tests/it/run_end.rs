@@ -25,7 +25,8 @@ fn a_terminal_shows_a_summary_and_the_commands_that_come_next() {
     let seen = summary(&sandbox, &RESUME);
     for line in [
         "━━ delivered ━━ Add a todo list for the terminal ━━",
-        "  3 of 3 requirements met    REQ-001 ✓  REQ-002 ✓  REQ-003 ✓\n",
+        "  3 of 3 requirements met    REQ-001 (review)  REQ-002 (review)  REQ-003 (review)\n",
+        "  3 criteria                 0 by a test, 3 by review\n",
         "  5 files, +5 −0             lib/add.sh  lib/done.sh  lib/list.sh  lib/store.sh  todo.sh\n",
         "  tests                      not run: no test command is known\n",
         "  try it      sh todo.sh list\n",
