@@ -30,7 +30,7 @@ use objects::{
     plain, reader, tree_diff, walk,
 };
 use read::{special_files, status_entry};
-use repo::{configuration, locate, ref_list, ref_stamp, variables};
+use repo::{configuration, locate, ref_list, ref_pattern, ref_stamp, variables};
 use run::{
     arguments, caches, child, command, environment, execute, file_stamp, format, hook_trace, name,
     output, processes, repository, version,

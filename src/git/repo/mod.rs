@@ -6,6 +6,7 @@ pub mod configuration;
 pub mod hooks;
 pub mod locate;
 pub mod ref_list;
+pub mod ref_pattern;
 pub mod ref_stamp;
 pub mod settings;
 pub mod variables;

@@ -1,6 +1,7 @@
 //! The references of a repository, whatever keeps them (files or tables), listed by
-//! `git for-each-ref`: those in the folders that were asked for. The list is valid while git-cowork alone acts ([`crate::moment`]), and after
-//! that while their stamp is the same ([`crate::git::ref_stamp`]).
+//! `git for-each-ref`: those in the folders that were asked for. The list is valid while git-cowork
+//! alone acts ([`crate::moment`]), and after that while their stamp is the same
+//! ([`crate::git::ref_stamp`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,8 +13,8 @@ use anyhow::Result;
 
 use crate::git::locate::same_place;
 use crate::git::output::{lossy, path_buf};
-use crate::git::ref_stamp;
-use crate::git::ref_stamp::Stamp;
+use crate::git::ref_pattern::{is_in, joined, matches, place_of};
+use crate::git::ref_stamp::{self, Stamp};
 use crate::git::{Git, Oid, RefName};
 use crate::moment::Untouched;
 use crate::present::present;
@@ -218,29 +219,6 @@ impl Git {
     }
 }
 
-/// The name or folder of all that matches a pattern.
-fn place_of(pattern: &str) -> String {
-    let place = match pattern.split_once('*') {
-        Some((fixed, _)) => fixed.rsplit_once('/').unwrap_or_default().0,
-        None => pattern.trim_end_matches('/'),
-    };
-    place.to_owned()
-}
-
-/// All these places, without those in another.
-fn joined(had: &[String], new: Vec<String>) -> Vec<String> {
-    let others = had.iter().filter(|place| !is_in(place, &new)).cloned();
-    others.chain(new.iter().cloned()).collect()
-}
-
-fn is_in(place: &str, places: &[String]) -> bool {
-    let below = |folder: &String| {
-        let rest = place.strip_prefix(folder.as_str());
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    places.iter().any(below)
-}
-
 fn read(git: &Git, places: &[String]) -> Result<RefList> {
     let mut list = RefList::default();
     let one = |[name, object, target, tree, mark]: [&[u8]; FIELDS.len()]| {
@@ -367,38 +345,6 @@ impl Before {
         lists.lock().unwrap_or_else(PoisonError::into_inner).known = Some(known);
         Some(())
     }
-}
-
-/// True if a name matches a pattern by the rules of `git for-each-ref`.
-pub(crate) fn matches(pattern: &str, name: &str) -> bool {
-    if pattern.contains('*') {
-        let (mut parts, mut segments) = (name.split('/'), pattern.split('/'));
-        return loop {
-            match (segments.next(), parts.next()) {
-                (None, None) => break true,
-                (Some(segment), Some(part)) if fits(segment, part) => {}
-                _ => break false,
-            }
-        };
-    }
-    let rest = name.strip_prefix(pattern);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || pattern.ends_with('/'))
-        && !(pattern.ends_with('/') && name == pattern)
-}
-
-/// True if a name without slashes matches a pattern, in which each `*` matches any text.
-pub(crate) fn fits(pattern: &str, name: &str) -> bool {
-    let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
-    let Some(mut left) = name.strip_prefix(first) else { return false };
-    let mut parts: Vec<&str> = rest.split('*').collect();
-    let last = parts.pop().unwrap_or_default();
-    for part in parts {
-        match left.find(part) {
-            Some(at) => left = &left[at + part.len()..],
-            None => return false,
-        }
-    }
-    left.ends_with(last)
 }
 
 #[cfg(test)]
